@@ -1,7 +1,7 @@
 """ConceptNet URIs: pure functions, no network, no state.
 
-A concept is `/c/<language>/<text>[/<part of speech>[/<source>/<sense>]]`, a relation type `/r/<Name>`,
-an assertion `/a/[<rel>/,<start>/,<end>/]`. Anything that begins with http is external.
+A concept is `/c/<language>/<text>[/<part of speech>[/<source>/<sense>]]`, a relation type is
+`/r/<Name>`, an assertion `/a/[<rel>/,<start>/,<end>/]`. What begins with http is external.
 
 >>> label("/c/en/canary_islands/n/wp/spain")
 'canary islands'
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 
-_CONCEPT = re.compile(r"/c/[a-z]{2,3}(?:[_-][a-z]+)*/[^/\s\x00-\x1f\x7f]+(?:/[^/\s\x00-\x1f\x7f]+)*")
+_PIECE = r"[^/\x00-\x20\x7f\x85\u2028\u2029]+"
+_CONCEPT = re.compile(rf"/c/[a-z]{{2,3}}(?:[_-][a-z]+)*(?:/{_PIECE})+")
 
 
 def is_concept(uri: str) -> bool:

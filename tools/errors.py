@@ -1,0 +1,75 @@
+"""Errors say what to do next.
+
+A worker raises one of the first four and the monitor obeys; the others end the program before or
+instead of a harvest, each with its exit code and one sentence for the user.
+"""
+
+from __future__ import annotations
+
+
+class HarvestError(Exception):
+    """Base of everything Sheaf raises on purpose."""
+
+
+class RetryLater(HarvestError):
+    """Transient for this URI: back to its pool for a while; counts as an attempt."""
+
+    def __init__(self, reason: str, delay: float | None = None) -> None:
+        super().__init__(reason)
+        self.delay = delay
+
+
+class ServerTrouble(RetryLater):
+    """No usable answer after several tries. Whoever knows the source tells if it is down."""
+
+
+class Unavailable(HarvestError):
+    """Whoever should answer answers nobody now: the stage waits, no attempt is spent."""
+
+    def __init__(self, reason: str, delay: float | None = None) -> None:
+        super().__init__(reason)
+        self.delay = delay
+
+
+class GiveUp(HarvestError):
+    """Permanent for this URI: park it with the reason and never ask again."""
+
+
+class Interrupted(HarvestError):
+    """The harvest is stopping while this task waits: give the URI back, no attempt is spent."""
+
+
+class Fatal(HarvestError):
+    """Ends the program with `exit_code`; the message is one sentence for the user."""
+
+    exit_code = 1
+
+
+class UsageError(Fatal):
+    """A flag, a setting or a seed is wrong."""
+
+    exit_code = 2
+
+
+class Unreachable(Fatal):
+    """The source or the graph cannot be reached at start."""
+
+    exit_code = 3
+
+
+class AlreadyRunning(Fatal):
+    """Another process holds this state folder."""
+
+    exit_code = 4
+
+
+class StopHarvest(Fatal):
+    """Nobody can work (disk full, folder not writable): end cleanly, nothing is lost."""
+
+    exit_code = 5
+
+
+class StateDamaged(Fatal):
+    """The record of the harvest cannot be trusted; it is never replaced by itself."""
+
+    exit_code = 6

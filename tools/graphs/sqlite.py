@@ -1,0 +1,172 @@
+"""The embedded graph: one SQLite file with the records of `add.py`.
+
+Promise: every write is one transaction and gives the same graph when repeated; other processes can
+read the file at any time. Limit: one writer at a time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from tools.add import Counts, Entity, Media, Relation
+from tools.errors import StateDamaged, StopHarvest, Unreachable
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS entity (
+    uri TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    language TEXT NOT NULL,
+    term TEXT NOT NULL,     -- the concept without its sense
+    sense TEXT,
+    image TEXT,             -- JSON lists of media paths; absent when there are none
+    audio TEXT,
+    visual TEXT
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS entity_name ON entity (name);
+CREATE TABLE IF NOT EXISTS relation (
+    uri TEXT PRIMARY KEY,
+    type TEXT NOT NULL,
+    start_uri TEXT NOT NULL REFERENCES entity,
+    end_uri TEXT NOT NULL REFERENCES entity,
+    weight REAL NOT NULL,
+    surfaceText TEXT,
+    license TEXT,
+    dataset TEXT,
+    image TEXT,
+    audio TEXT,
+    visual TEXT
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS relation_start ON relation (start_uri, type);
+CREATE INDEX IF NOT EXISTS relation_end ON relation (end_uri, type);
+CREATE TABLE IF NOT EXISTS media (
+    path TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,    -- the entity or relation it shows
+    kind TEXT NOT NULL,
+    mime TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    width INTEGER,
+    height INTEGER,
+    duration REAL,
+    license TEXT,
+    license_url TEXT,
+    author TEXT,
+    page TEXT,
+    source TEXT,
+    provider TEXT
+) WITHOUT ROWID, STRICT;
+CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
+"""
+TABLES = ("media", "relation", "entity")
+KINDS = ("image", "audio", "visual")
+
+# A relation reaches us from both of its ends: the second time nothing has changed, nothing is written.
+WRITE_ENTITY = """INSERT INTO entity (uri, name, language, term, sense) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING"""
+WRITE_RELATION = """INSERT INTO relation
+    (uri, type, start_uri, end_uri, weight, surfaceText, license, dataset)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (uri) DO UPDATE SET (weight, surfaceText, license, dataset) =
+        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)
+    WHERE (weight, surfaceText, license, dataset) IS NOT
+        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
+WRITE_MEDIA = f"INSERT OR REPLACE INTO media VALUES ({', '.join('?' * 15)})"
+READ_RELATION = """SELECT uri, type, start_uri, end_uri, weight, surfaceText, license, dataset
+    FROM relation WHERE """
+
+
+class SqliteGraph:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute("PRAGMA cache_size = -65536")
+            self._db.executescript(SCHEMA)
+        except sqlite3.OperationalError as error:
+            raise Unreachable(f"the graph {path} cannot be opened: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
+
+    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> None:
+        with self._transaction():
+            self._db.executemany(WRITE_ENTITY, entities)
+            self._db.executemany(WRITE_RELATION, relations)
+
+    def attach(self, owner: str, media: Sequence[Media]) -> None:
+        """Make these the media of an entity or a relation, in this order, instead of earlier ones."""
+        table = "relation" if owner.startswith("/a/") else "entity"
+        with self._transaction():
+            self._db.execute("DELETE FROM media WHERE owner = ?", (owner,))
+            self._db.executemany(WRITE_MEDIA, ((each.path, owner, *each[1:]) for each in media))
+            for kind in KINDS:
+                paths = [each.path for each in media if each.kind == kind]
+                self._db.execute(
+                    f"UPDATE {table} SET {kind} = ? WHERE uri = ?",
+                    (orjson.dumps(paths).decode() if paths else None, owner),
+                )
+
+    def counts(self) -> Counts:
+        entities, relations, media = (
+            self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("entity", "relation", "media")
+        )
+        return Counts(entities, relations, media)
+
+    def relations_by_type(self) -> dict[str, int]:
+        rows = self._db.execute(
+            "SELECT type, count(*) FROM relation GROUP BY type ORDER BY 2 DESC, 1"
+        )
+        return dict(rows)
+
+    def neighbours(self, concept: str) -> list[Relation]:
+        """Every relation that begins or ends at a concept, the heaviest first."""
+        rows = self._db.execute(
+            f"{READ_RELATION} start_uri = ?1 UNION {READ_RELATION} end_uri = ?1 ORDER BY 5 DESC, 1",
+            (concept,),
+        )
+        return [Relation(*row) for row in rows]
+
+    def clear(self) -> None:
+        with self._transaction():
+            for table in TABLES:
+                self._db.execute(f"DELETE FROM {table}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as error:
+            raise StopHarvest(
+                f"the graph {self._path} cannot be written ({error}): see to it, then start again"
+            ) from error
+
+
+def look(path: Path) -> Counts:
+    """The counts of a graph somebody else may be writing; nothing is changed or held up."""
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+    try:
+        db.execute("BEGIN")  # one moment for all three
+        rows = [
+            db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("entity", "relation", "media")
+        ]
+        return Counts(*rows)
+    finally:
+        db.close()

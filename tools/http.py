@@ -1,0 +1,319 @@
+"""One way out to the network.
+
+Promise: an answer is whole, within its byte limit and its total deadline, or an error says what to
+do next. Hosts get no more requests than their limits allow and are left alone when they ask for it.
+The environment's proxy variables change nothing; with proxies set nothing goes direct.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import io
+import itertools
+import logging
+import random
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+import urllib3
+from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.contrib.socks import (
+    SOCKSConnection,
+    SOCKSHTTPConnectionPool,
+    SOCKSHTTPSConnection,
+    SOCKSHTTPSConnectionPool,
+)
+
+from tools.errors import GiveUp, Interrupted, ServerTrouble, Unavailable, UsageError
+from tools.proxy import Proxies, without_password
+from tools.settings import HttpSettings
+
+logger = logging.getLogger(__name__)
+
+CHUNK = 65536
+MAX_REDIRECTS = 5
+FIRST_GAP_S = 0.5
+FIRST_REST_S = 60.0
+LONGEST_REST_S = 3600.0
+TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+PERIODS = {
+    "second": Duration.SECOND,
+    "minute": Duration.MINUTE,
+    "hour": Duration.HOUR,
+    "day": Duration.DAY,
+}
+NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request as the statistics see it."""
+
+    host: str
+    status: int  # 0: no answer
+    size: int
+    seconds: float
+
+
+class _DeadlineReader(io.RawIOBase):
+    """Reads a socket until a moment in time, however slowly the bytes drip."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._deadline = time.monotonic() + (sock.gettimeout() or 0.0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer took too long")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _DeadlineResponse(http.client.HTTPResponse):
+    """The read timeout holds for the whole answer, headers and body, not for each read of it."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_DeadlineReader(self.fp.detach(), sock))
+
+
+def _pools_with_deadline(
+    plain: type[HTTPConnection],
+    tls: type[HTTPSConnection],
+    pool: type[HTTPConnectionPool],
+    tls_pool: type[HTTPSConnectionPool],
+) -> dict[str, type[HTTPConnectionPool]]:
+    """The same connection pools, whose connections read with a deadline."""
+    response = {"response_class": _DeadlineResponse}
+    connection = type(f"Deadline{plain.__name__}", (plain,), response)
+    tls_connection = type(f"Deadline{tls.__name__}", (tls,), response)
+    return {
+        "http": type(f"Deadline{pool.__name__}", (pool,), {"ConnectionCls": connection}),
+        "https": type(
+            f"Deadline{tls_pool.__name__}", (tls_pool,), {"ConnectionCls": tls_connection}
+        ),
+    }
+
+
+DIRECT_POOLS = _pools_with_deadline(
+    HTTPConnection, HTTPSConnection, HTTPConnectionPool, HTTPSConnectionPool
+)
+SOCKS_POOLS = _pools_with_deadline(
+    SOCKSConnection, SOCKSHTTPSConnection, SOCKSHTTPConnectionPool, SOCKSHTTPSConnectionPool
+)
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = DIRECT_POOLS
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = (
+            SOCKS_POOLS if proxy.lower().startswith("socks") else DIRECT_POOLS
+        )
+        return manager
+
+
+class Client:
+    """Asks hosts for things, politely. Any number of threads may share one."""
+
+    def __init__(
+        self, settings: HttpSettings, proxies: Proxies | None, stop: Event, connections: int = 16
+    ) -> None:
+        self._settings = settings
+        self._proxies = proxies or Proxies(())
+        self._stop = stop
+        self._adapter = _Adapter(pool_connections=16, pool_maxsize=connections, max_retries=0)
+        self._buckets = {host: _bucket(host, rates) for host, rates in settings.limits.items()}
+        self._resting_until: dict[str, float] = {}
+        self._rests: dict[str, int] = {}
+        self._headers = CaseInsensitiveDict(
+            {"User-Agent": user_agent(settings.contact), "Accept-Encoding": "gzip, deflate"}
+        )
+        self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
+
+    def close(self) -> None:
+        self._adapter.close()
+
+    def get(self, url: str, accept: str, tries: int | None = None) -> Answer:
+        """The answer to a GET, after retries and redirects; only 2xx is an answer."""
+        for hop in range(MAX_REDIRECTS + 1):
+            answer = self._get_with_retries(url, accept, tries or self._settings.tries)
+            if answer.status not in REDIRECTS:
+                return answer
+            url = urljoin(url, answer.headers.get("Location", ""))
+            if urlsplit(url).scheme not in ("http", "https") or hop == MAX_REDIRECTS:
+                break
+        raise GiveUp(f"redirected too often or to no web address: {_shown(url)}")
+
+    def _get_with_retries(self, url: str, accept: str, tries: int) -> Answer:
+        for attempt in itertools.count(1):
+            try:
+                return self._judge(self._get_once(url, accept))
+            except ServerTrouble:
+                if attempt >= tries:
+                    raise
+                self._wait(FIRST_GAP_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+        raise AssertionError("unreachable")
+
+    def _judge(self, answer: Answer) -> Answer:
+        """2xx and redirects pass; everything else says what to do next."""
+        host, status = urlsplit(answer.url).hostname or "", answer.status
+        if status == 429 or (status == 503 and "Retry-After" in answer.headers):
+            raise Unavailable(
+                f"{host} asks for a pause (HTTP {status})", self._let_rest(host, answer)
+            )
+        if status in TRY_AGAIN:
+            raise ServerTrouble(f"{host} answered HTTP {status}")
+        self._rests.pop(host, None)
+        if status >= 400 or status < 200:
+            raise GiveUp(f"HTTP {status} for {_shown(answer.url)}")
+        return answer
+
+    def _get_once(self, url: str, accept: str) -> Answer:
+        host = urlsplit(url).hostname or ""
+        self._await_turn(host)
+        proxy = self._proxies.next() if self._proxies else None
+        begun = time.monotonic()
+        status = size = 0
+        try:
+            answer = self._exchange(url, accept, proxy)
+            status, size = answer.status, len(answer.body)
+        except NETWORK_ERRORS as error:
+            if proxy:
+                self._proxies.bench(proxy, _cause(error))
+            raise ServerTrouble(f"{host}: {_cause(error)}") from error
+        finally:
+            self.exchanges.put(Exchange(host, status, size, time.monotonic() - begun))
+        if proxy:
+            self._rate_proxy(proxy, status)
+        return answer
+
+    def _rate_proxy(self, proxy: str, status: int) -> None:
+        if status != 407:
+            self._proxies.praise(proxy)
+            return
+        self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
+        raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
+
+    def _exchange(self, url: str, accept: str, proxy: str | None) -> Answer:
+        request = requests.PreparedRequest()
+        request.method, request.url = "GET", url
+        request.headers = self._headers.copy()
+        request.headers["Accept"] = accept
+        timeout = (self._settings.connect_timeout_s, self._settings.answer_timeout_s)
+        proxies = {"http": proxy, "https": proxy} if proxy else {}
+        response = self._adapter.send(request, stream=True, timeout=timeout, proxies=proxies)
+        try:
+            body = self._read(response.raw)
+        except BaseException:
+            response.close()  # half an answer: this connection is of no further use
+            raise
+        return Answer(response.status_code, response.headers, body, url)
+
+    def _read(self, raw: urllib3.HTTPResponse) -> bytes:
+        limit = self._settings.max_bytes
+        chunks, size = [], 0
+        for chunk in raw.stream(CHUNK, decode_content=True):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise GiveUp(f"the answer is larger than {limit:,} bytes")
+        return b"".join(chunks)
+
+    def _await_turn(self, host: str) -> None:
+        """Wait until the host's limits allow a request; do not even ask a host that rests."""
+        rest = self._resting_until.get(host, 0.0) - time.monotonic()
+        if rest > 0:
+            raise Unavailable(f"{host} rests for another {rest:.0f} s", delay=rest)
+        bucket = self._buckets.get(host)
+        while bucket is not None:
+            now = int(bucket.now())  # type: ignore[no-untyped-call]
+            bucket.leak(now)
+            decision = bucket.put_decision(RateItem(host, now))
+            if decision.failing_rate is None:  # type: ignore[union-attr]
+                return
+            self._wait((decision.retry_after_ms or 50) / 1000)  # type: ignore[union-attr]
+
+    def _let_rest(self, host: str, answer: Answer) -> float:
+        """How long the host is left alone: what it asks for, else a while that grows."""
+        rests = self._rests.get(host, 0) + 1
+        self._rests[host] = rests
+        asked = _retry_after(answer.headers.get("Retry-After", ""))
+        own = FIRST_REST_S * 2 ** (rests - 1) * random.uniform(0.9, 1.1)
+        pause = min(own if asked is None else asked, LONGEST_REST_S)
+        self._resting_until[host] = time.monotonic() + pause
+        return pause
+
+    def _wait(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
+            raise Interrupted("stopping")
+
+
+def user_agent(contact: str) -> str:
+    return f"Sheaf/0.1 (knowledge graph harvester{'; ' + contact if contact else ''})"
+
+
+def _bucket(host: str, rates: Sequence[str]) -> InMemoryBucket:
+    parsed = []
+    for rate in rates:
+        count, _, period = rate.partition("/")
+        if not count.isdigit() or not int(count) or period not in PERIODS:
+            raise UsageError(f"http.limits for {host}: {rate!r} is not like 120/minute")
+        parsed.append(Rate(int(count), PERIODS[period]))
+    return InMemoryBucket(sorted(parsed, key=lambda rate: rate.interval))
+
+
+def _retry_after(value: str) -> float | None:
+    """Seconds, or a date; None if it is neither."""
+    if value.strip().isdigit():
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in a few words, without addresses that may hold a password."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    if isinstance(error, TimeoutError):
+        return "no complete answer in time"
+    return f"{type(error).__name__}: {error}"[:200] if str(error) else type(error).__name__
+
+
+def _shown(url: str) -> str:
+    return without_password(url) + urlsplit(url).path

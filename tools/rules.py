@@ -1,0 +1,134 @@
+"""What the harvest keeps, what gets media, and what to search for. Pure functions.
+
+>>> relation_search_text("CapableOf", "/c/en/dog", "/c/en/bark")
+'dog can bark'
+>>> relation_search_text("PartOf", "/c/en/washington,_d.c", "/c/en/united_states")
+'washington, d.c united states'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tools import uri
+
+RELATIONS = (
+    "IsA",
+    "PartOf",
+    "HasA",
+    "UsedFor",
+    "CapableOf",
+    "HasProperty",
+    "MannerOf",
+    "MadeOf",
+    "ReceivesAction",
+    "AtLocation",
+    "Causes",
+    "HasSubevent",
+    "HasFirstSubevent",
+    "HasLastSubevent",
+    "HasPrerequisite",
+    "MotivatedByGoal",
+    "ObstructedBy",
+    "Desires",
+    "CreatedBy",
+    "DistinctFrom",
+    "SymbolOf",
+    "DefinedAs",
+    "LocatedNear",
+    "HasContext",
+    "SimilarTo",
+    "CausesDesire",
+)
+"""The relations kept unless the settings say otherwise."""
+
+ALL_RELATIONS = (
+    *RELATIONS,
+    "Antonym",
+    "DerivedFrom",
+    "EtymologicallyDerivedFrom",
+    "EtymologicallyRelatedTo",
+    "Entails",
+    "FormOf",
+    "InstanceOf",
+    "NotCapableOf",
+    "NotDesires",
+    "NotHasProperty",
+    "NotUsedFor",
+    "RelatedTo",
+    "Synonym",
+)
+"""What a setting may name. ExternalURL is no relation between concepts."""
+
+CONNECTIVES = {
+    "PartOf": "",
+    "HasProperty": "",
+    "AtLocation": "",
+    "Causes": "",
+    "HasA": "has",
+    "UsedFor": "used for",
+    "CapableOf": "can",
+    "MadeOf": "is made of",
+    "ReceivesAction": "can be",
+    "CreatedBy": "created by",
+    "LocatedNear": "near",
+}
+"""The relations that can be shown, and the words that join their ends in a search."""
+
+
+def is_showable(relation: str) -> bool:
+    """Does a relation of this type get media? Every concept does."""
+    return relation in CONNECTIVES
+
+
+def concept_search_text(concept: str) -> str:
+    """
+    >>> concept_search_text("/c/en/guide_dog/n/wn/animal")
+    'guide dog'
+    """
+    return uri.label(concept)
+
+
+def relation_search_text(relation: str, start: str, end: str) -> str:
+    words = (uri.label(start), CONNECTIVES[relation], uri.label(end))
+    return " ".join(word for word in words if word)
+
+
+def relation_name(rel: str) -> str:
+    """
+    >>> relation_name("/r/IsA")
+    'IsA'
+    """
+    return rel.removeprefix("/r/")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What it rejects does not exist for the walk."""
+
+    languages: frozenset[str]
+    min_weight: float
+    relations: frozenset[str]
+    senses: bool = True
+
+    @classmethod
+    def of(
+        cls, languages: Iterable[str], min_weight: float, relations: Iterable[str], senses: bool
+    ) -> Filter:
+        return cls(frozenset(languages), min_weight, frozenset(relations), senses)
+
+    def keeps(self, relation: str, start: str, end: str, weight: float) -> bool:
+        """Both ends well-formed concepts of a wanted language, heavy enough, a wanted type."""
+        return (
+            weight >= self.min_weight
+            and relation in self.relations
+            and uri.language(start) in self.languages
+            and uri.language(end) in self.languages
+            and uri.is_concept(start)
+            and uri.is_concept(end)
+        )
+
+    def belongs_to(self, concept: str, start: str, end: str) -> bool:
+        """A page also lists what its senses are tied to; the settings may leave that out."""
+        return self.senses or concept in (start, end)

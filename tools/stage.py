@@ -1,0 +1,59 @@
+"""What a job is made of: stages, the tasks they hand out, and what a task finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Thread
+from typing import Literal
+
+Order = Literal["fifo", "deepest", "levels", "priority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kind of work: its name, how many at once, in which order, how many in all."""
+
+    name: str
+    workers: int
+    order: Order = "fifo"
+    limit: int | None = None
+
+    @property
+    def waiting(self) -> str:
+        return f"to_{self.name}"
+
+    @property
+    def active(self) -> str:
+        return f"on_{self.name}"
+
+    @property
+    def done(self) -> str:
+        return f"done_{self.name}"
+
+    def rank(self, depth: int, priority: int) -> int:
+        """`levels` is breadth-first with a barrier: a depth waits for the one above it."""
+        return {"fifo": 0, "deepest": -depth, "levels": depth, "priority": priority}[self.order]
+
+
+@dataclass(slots=True)
+class Task:
+    """A leased URI."""
+
+    id: int
+    uri: str
+    stage: Stage
+    rank: int
+    depth: int
+    attempts: int
+    thread: Thread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """URIs discovered for a stage; a depth is only given where it is not the finder's plus one."""
+
+    stage: str
+    uris: Sequence[str]
+    priority: int = 0
+    depth: int | None = None

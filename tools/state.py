@@ -1,0 +1,190 @@
+"""The file behind the pools: its tables, opening and checking it, and copies of it.
+
+Promise: the file appears whole or not at all; a damaged one is refused, never replaced.
+A snapshot is a consistent copy that makes nobody wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from tools.errors import StateDamaged
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
+
+SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
+CREATE TABLE pool (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE uri (
+    id INTEGER PRIMARY KEY,             -- order of discovery
+    uri TEXT NOT NULL UNIQUE,
+    pool INTEGER NOT NULL REFERENCES pool,
+    rank INTEGER NOT NULL,              -- smaller is handed out first, then by id
+    depth INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    not_before REAL NOT NULL DEFAULT 0, -- wall clock; 0 is now
+    reason TEXT
+) STRICT;
+CREATE INDEX ready ON uri (pool, rank, id) WHERE pool > {FAILED} AND not_before = 0;
+CREATE INDEX delayed ON uri (pool, not_before) WHERE not_before > 0;
+CREATE INDEX failures ON uri (reason) WHERE pool = {FAILED};
+-- A row here lifts its URI from `to_x` into `on_x`: handing out stays cheap, and taking back what a
+-- dead process held is emptying this table.
+CREATE TABLE lease (id INTEGER PRIMARY KEY REFERENCES uri, stage TEXT NOT NULL) STRICT;
+-- How many are in each pool (leased ones counted where they wait) and how many tasks each stage has
+-- brought to an end: written with every move, so that a reader need not count millions.
+CREATE TABLE tally (counts TEXT NOT NULL) STRICT;
+INSERT INTO pool (id, name) VALUES ({FINISHED}, 'finished'), ({FAILED}, 'failed');
+INSERT INTO tally VALUES ('{{}}');
+PRAGMA user_version = {FORMAT};
+"""
+
+
+def open_state(path: Path) -> sqlite3.Connection:
+    """The file of the pools, created whole or checked; a damaged one is refused, never replaced."""
+    if not path.exists():
+        if snapshots(path):
+            raise StateDamaged(f"{path} is gone though there are snapshots of it; {_advice(path)}")
+        _create_state(path)
+    try:
+        db = _connect(path)
+        check_state(db, path)
+    except (sqlite3.DatabaseError, StateDamaged) as error:
+        raise StateDamaged(f"{error}; {_advice(path)}") from error
+    return db
+
+
+def _advice(path: Path) -> str:
+    good = newest_good_snapshot(path)
+    if good is None:
+        return "there is no good snapshot; --fresh sets it aside and begins anew"
+    return f"the newest good snapshot is {good}: start again with --resume {good}"
+
+
+def check_state(db: sqlite3.Connection, path: Path) -> None:
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found > FORMAT:
+        raise StateDamaged(
+            f"{path} was written by a newer Sheaf (format {found}, this one knows {FORMAT})"
+        )
+    (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok" or found < 1:
+        raise StateDamaged(
+            f"{path} is damaged ({verdict if verdict != 'ok' else 'not a state file'})"
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA journal_mode = WAL")  # readers never wait for the harvest
+    db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
+    db.execute("PRAGMA cache_size = -65536")
+    db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
+    return db
+
+
+def _create_state(path: Path) -> None:
+    """Built beside and renamed, so that an empty or half file at `path` is always damage."""
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    db = sqlite3.connect(part, isolation_level=None)
+    try:
+        db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+    finally:
+        db.close()
+    part.replace(path)
+
+
+class Checkpointer(Thread):
+    """Carries the write-ahead log into the file beside the harvest.
+
+    SQLite would do it inside somebody's move, with every other move waiting for the disk. Here the
+    bulk is done without the lock; only the few frames written meanwhile are done under it, so that
+    the log can begin again from its start and does not grow for ever.
+    """
+
+    def __init__(self, path: Path, lock: AbstractContextManager[Any]) -> None:
+        super().__init__(name="checkpointer", daemon=True)
+        self._db = _connect(path)
+        self._lock = lock
+        self._due = Event()
+        self._closing = False
+        self.start()
+
+    def wake(self) -> None:
+        self._due.set()
+
+    def run(self) -> None:
+        while self._due.wait() and not self._closing:
+            self._due.clear()
+            try:
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                with self._lock:
+                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            except sqlite3.Error as error:  # the next move meets the same disk and says so
+                logger.warning("checkpoint of the state: %s", error)
+
+    def close(self) -> None:
+        self._closing = True
+        self._due.set()
+        self.join()
+        self._db.close()
+
+
+def snapshot(state: Path, keep: int = 24) -> Path:
+    """Copy `pools.db` to `snapshots/<counter>-<time>.db` beside it and keep the newest `keep`.
+
+    One read transaction on a connection of its own: in WAL mode nobody waits for it. The name is
+    ordered by the counter, because clocks jump.
+    """
+    folder = state.parent / "snapshots"
+    folder.mkdir(exist_ok=True)
+    existing = snapshots(state)
+    number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
+    final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
+    part = final.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    with closing(sqlite3.connect(state)) as source, closing(sqlite3.connect(part)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")
+        check_state(target, part)
+    _make_durable(part)
+    part.replace(final)
+    _make_durable(folder)
+    for old in existing[: max(0, len(existing) + 1 - keep)]:
+        old.unlink()
+    return final
+
+
+def snapshots(state: Path) -> list[Path]:
+    """The snapshots of a state file, oldest first."""
+    return sorted((state.parent / "snapshots").glob("[0-9]*-*.db"))
+
+
+def newest_good_snapshot(state: Path) -> Path | None:
+    for path in reversed(snapshots(state)):
+        try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+                check_state(db, path)
+        except (sqlite3.DatabaseError, StateDamaged):
+            continue
+        return path
+    return None
+
+
+def _make_durable(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
