@@ -13,8 +13,10 @@ from threading import Thread
 from typing import NamedTuple, Protocol
 
 from tools import uri
+from tools.errors import Unavailable
 
 MOST_AT_ONCE = 64  # pages in one transaction
+LONGEST_COMMIT_S = 300.0
 
 
 class Entity(NamedTuple):
@@ -95,7 +97,12 @@ class Adder(Thread):
         """Write and wait for the commit; raises what the graph raised."""
         request = _Request(entities, relations, Future())
         self._inbox.put(request)
-        request.committed.result()
+        try:
+            request.committed.result(LONGEST_COMMIT_S)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the graph did not commit within {LONGEST_COMMIT_S:.0f} s"
+            ) from error
 
     def close(self) -> None:
         """Ends after everything handed in before this."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from threading import Thread
 from typing import Literal
 
@@ -46,7 +46,7 @@ class Task:
     rank: int
     depth: int
     attempts: int
-    thread: Thread | None = None
+    thread: Thread = field(init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +57,15 @@ class Found:
     uris: Sequence[str]
     priority: int = 0
     depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a worker brings back: the pool its URI goes to, and what it found."""
+
+    to: str
+    found: Sequence[Found] = ()
+
+
+Worker = Callable[[Task], Done]
+"""One call is one task. It raises an error of `errors.py` to say what else becomes of it."""

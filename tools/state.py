@@ -6,6 +6,7 @@ A snapshot is a consistent copy that makes nobody wait.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -13,13 +14,14 @@ import time
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from tools.errors import StateDamaged
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+LOCK = "LOCK"
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
 SCHEMA = f"""
@@ -48,6 +50,12 @@ INSERT INTO pool (id, name) VALUES ({FINISHED}, 'finished'), ({FAILED}, 'failed'
 INSERT INTO tally VALUES ('{{}}');
 PRAGMA user_version = {FORMAT};
 """
+
+
+FAILURES = (
+    f"SELECT coalesce(reason, 'unknown'), count(*) FROM uri WHERE pool = {FAILED} "
+    "GROUP BY reason ORDER BY 2 DESC"
+)
 
 
 def open_state(path: Path) -> sqlite3.Connection:
@@ -188,3 +196,74 @@ def _make_durable(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Move everything of a harvest but its lock into `aside-<n>`; None if there was nothing."""
+    old = [path for path in folder.iterdir() if path.name != LOCK and not _is_aside(path)]
+    if not old:
+        return None
+    number = 1 + sum(_is_aside(path) for path in folder.iterdir())
+    aside = folder / f"aside-{number}"
+    aside.mkdir()
+    for path in old:
+        path.rename(aside / path.name)
+    return aside
+
+
+def restore(snapshot_file: Path, path: Path) -> None:
+    """Begin from a snapshot; what was there is set aside, the snapshot itself stays as it is."""
+    try:
+        with closing(sqlite3.connect(f"file:{snapshot_file}?mode=ro", uri=True)) as source:
+            check_state(source, snapshot_file)
+            part = path.with_name(path.name + ".part")
+            part.unlink(missing_ok=True)
+            with closing(sqlite3.connect(part)) as target:
+                source.backup(target)
+    except sqlite3.DatabaseError as error:
+        raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
+    _set_pools_aside(path)
+    part.replace(path)
+
+
+def _set_pools_aside(path: Path) -> None:
+    """The file and its log belong together: a log beside another file would be applied to it."""
+    files = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+    present = [file for file in files if file.exists()]
+    if present:
+        aside = path.parent / f"aside-{1 + sum(map(_is_aside, path.parent.iterdir()))}"
+        aside.mkdir()
+        for file in present:
+            file.rename(aside / file.name)
+
+
+def _is_aside(path: Path) -> bool:
+    return path.name.startswith("aside-")
+
+
+class Look(NamedTuple):
+    """What a state file says at one moment."""
+
+    pools: dict[str, int]
+    done: dict[str, int]
+    failures: dict[str, int]
+    facts: dict[str, str]
+
+
+def look(path: Path) -> Look:
+    """Read a state file or snapshot without changing it or making anybody wait."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)) as db:
+            db.execute("BEGIN")  # one moment for everything
+            counts = json.loads(db.execute("SELECT counts FROM tally").fetchone()[0])
+            leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
+            failures = dict(db.execute(FAILURES))
+            facts = dict(db.execute("SELECT key, value FROM meta"))
+    except sqlite3.DatabaseError as error:
+        raise StateDamaged(f"{path} cannot be read: {error}") from error
+    done = {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")}
+    pools = {key: n for key, n in counts.items() if not key.startswith("done_")}
+    for stage, count in leased.items():
+        pools[f"to_{stage}"] -= count
+        pools[f"on_{stage}"] += count
+    return Look(pools, done, failures, facts)

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from tools.add import Counts, Entity, Media, Relation
-from tools.errors import StateDamaged, StopHarvest, Unreachable
+from tools.errors import StateDamaged, StopHarvest
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (
@@ -65,7 +65,7 @@ CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 TABLES = ("media", "relation", "entity")
 KINDS = ("image", "audio", "visual")
 
-# A relation reaches us from both of its ends: the second time nothing has changed, nothing is written.
+# A relation reaches us from both of its ends; the second time nothing changed, nothing is written.
 WRITE_ENTITY = """INSERT INTO entity (uri, name, language, term, sense) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING"""
 WRITE_RELATION = """INSERT INTO relation
@@ -84,13 +84,14 @@ class SqliteGraph:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA cache_size = -65536")
             self._db.executescript(SCHEMA)
-        except sqlite3.OperationalError as error:
-            raise Unreachable(f"the graph {path} cannot be opened: {error}") from error
+        except (sqlite3.OperationalError, OSError) as error:
+            raise StopHarvest(f"the graph {path} cannot be written: {error}") from error
         except sqlite3.DatabaseError as error:
             raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
 
@@ -100,7 +101,7 @@ class SqliteGraph:
             self._db.executemany(WRITE_RELATION, relations)
 
     def attach(self, owner: str, media: Sequence[Media]) -> None:
-        """Make these the media of an entity or a relation, in this order, instead of earlier ones."""
+        """Make these, in this order, the media of an entity or relation; earlier ones are gone."""
         table = "relation" if owner.startswith("/a/") else "entity"
         with self._transaction():
             self._db.execute("DELETE FROM media WHERE owner = ?", (owner,))

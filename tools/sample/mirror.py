@@ -1,79 +1,36 @@
 """A local server that answers like ConceptNet's web API, from a file instead of its database.
 
-Promise: the same paths, parameters, JSON shapes and errors as version 5.8.1, down to its oddities:
-a missing node is HTTP 200 with an error inside, so is a page past the end, and limit=0 points to
-itself for ever. Unlike the original, pages neither lose nor repeat edges, and no query is cut off
-at 10,000 edges.
-Limits: GET and HEAD of nodes, relations, datasets, sources, edges and queries; no /related, no
-/relatedness, no /uri, and `grouped` is ignored. IPv4, no TLS, a thread for each connection: made
-for one machine or a trusted network, which is why it listens on loopback unless told otherwise.
+Promise: what `pages` says goes out over HTTP/1.1, many requests to a connection; a client that is
+slow, silent or rude costs one thread, each request at most the time limit, and a crash is a 500
+without details. Past its limits a client gets the original's 429: HTML, and no Retry-After.
+Limits: GET and HEAD, IPv4, no TLS, a thread for each connection: made for one machine or a trusted
+network, which is why it listens on loopback unless told otherwise.
 """
 
 from __future__ import annotations
 
-import html
 import io
 import logging
-import re
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Self
-from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-import orjson
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
-from tools.sample.assertions import Assertions, Row, render
+from tools.sample.assertions import Assertions
+from tools.sample.pages import Answer, answer_to, as_wished, html_error, json_error, parse_target
 
 logger = logging.getLogger(__name__)
 
-CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
-VERSION = "5.8.1"
-JSON = "application/json"
-HTML = "text/html; charset=utf-8"
-
-_CRITERION = {"c": "node", "r": "rel", "d": "dataset", "s": "source"}
-_QUERY_KEYS = frozenset({"start", "end", "rel", "node", "other", "source", "uri"})
-_LOOKUP = re.compile(r"/([acdrs])/([^/].*)", re.DOTALL)
-_QUALITY = re.compile(r"q\s*=\s*(\d(?:\.\d*)?)")
-_WITHOUT_CONTROLS = dict.fromkeys([*range(0x20), 0x7F])
 _LONGEST_IGNORED_BODY = 65_536
 _POLL_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """All that goes back to the client, apart from the headers every answer has."""
-
-    status: int
-    body: bytes
-    content_type: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-def json_answer(content: Mapping[str, Any], status: int = 200) -> Answer:
-    return Answer(status, orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
-
-
-def json_error(status: int, details: str) -> Answer:
-    return json_answer(_with_error({}, status, details), status)
-
-
-def html_error(status: int, details: str, headers: Mapping[str, str] | None = None) -> Answer:
-    title = HTTPStatus(status).phrase
-    text = (
-        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
-        f"<title>{status} {title}</title>\n<h1>{title}</h1>\n<p>{html.escape(details)}</p>\n"
-    )
-    return Answer(status, text.encode(), HTML, headers or {})
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,15 +44,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
         """What to say to a request. Path and query are decoded; an exception becomes a 500."""
-        route = path.rstrip("/")
-        if not route:
-            return json_answer({"@context": CONTEXT, "rdfs:comment": _WELCOME})
-        if route in ("/query", "/search"):
-            return json_answer(query_page(self.server.assertions, query))
-        if found := _LOOKUP.fullmatch(path):
-            uri = f"/{found[1]}/{found[2].strip('/')}"
-            return json_answer(lookup_page(self.server.assertions, uri, query))
-        return _redirect_or_not_found(path, query)
+        return answer_to(self.server.assertions, path, query)
 
     def send(self, answer: Answer) -> None:
         """Head and body in one piece, within the time limit, however slowly the client reads."""
@@ -117,8 +66,7 @@ class Handler(BaseHTTPRequestHandler):
         self._skip_body()
         # self.path has lost leading slashes, and those deserve a redirect.
         target = self.requestline.split()[1].encode("latin-1").decode(errors="replace")
-        path, _, query = target.partition("?")
-        self.send(self._answer_safely(_clean(unquote(path)), _first_values(query)))
+        self.send(self._answer_safely(*parse_target(target)))
 
     do_HEAD = do_GET
 
@@ -156,9 +104,7 @@ class Handler(BaseHTTPRequestHandler):
         except Exception:
             logger.exception("no answer to %r", path)
             answer = json_error(500, "Internal server error")
-        if answer.content_type == JSON and wants_html(self.headers.get("Accept", ""), query):
-            return _shown_in_browser(answer)
-        return answer
+        return as_wished(answer, self.headers.get("Accept", ""), query)
 
     def _skip_body(self) -> None:
         """Nobody reads what a client sends along, but the next request begins behind it."""
@@ -254,49 +200,6 @@ class ClientLimits:
                 del self._buckets[client]
 
 
-def lookup_page(assertions: Assertions, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """The page of a node, relation, dataset or source, or the single edge of an /a/ URI."""
-    if uri.startswith("/a/"):
-        return edge_page(assertions, uri)
-    offset, limit = _offset(query), _limit(query, default=20)
-    rows, has_more = assertions.find({_CRITERION[uri[1]]: uri}, offset, limit)
-    page = _paginated(uri, uri, [], rows, offset, limit, has_more)
-    if not rows and not has_more:
-        return _with_error(page, 404, f"{uri!r} is not a node in ConceptNet.")
-    return page
-
-
-def edge_page(assertions: Assertions, uri: str) -> dict[str, Any]:
-    row = assertions.edge(uri)
-    if row is None:
-        return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
-    return _with_version(render(row))
-
-
-def query_page(assertions: Assertions, query: Mapping[str, str]) -> dict[str, Any]:
-    offset, limit = _offset(query), _limit(query, default=50)
-    asked = {key: value for key, value in query.items() if key in _QUERY_KEYS}
-    criteria = {key: value for key, value in asked.items() if key != "uri"}
-    rows, has_more = assertions.find(criteria, offset, limit)
-    own_url = _url("/query", asked.items())
-    return _paginated(own_url, "/query", sorted(asked.items()), rows, offset, limit, has_more)
-
-
-def wants_html(accept: str, query: Mapping[str, str]) -> bool:
-    """Is this a browser? Whoever likes JSON as much as HTML gets JSON.
-
-    >>> wants_html("text/html,application/xml;q=0.9,*/*;q=0.8", {}), wants_html("*/*", {})
-    (True, False)
-    """
-    if query.get("format") in ("json", "html"):
-        return query["format"] == "html"
-    wishes = accept.lower()
-    if "text/" not in wishes:
-        return False
-    as_json = max(_quality(wishes, JSON), _quality(wishes, "application/ld+json"))
-    return _quality(wishes, "text/html") > as_json
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
@@ -360,112 +263,6 @@ class _DeadlineReader(io.RawIOBase):
             raise TimeoutError("the request took too long to arrive")
         self._connection.settimeout(left)
         return self._connection.recv_into(buffer)
-
-
-_WELCOME = (
-    "See http://www.conceptnet.io for more information about ConceptNet, "
-    "and http://api.conceptnet.io/docs for the API documentation."
-)
-
-
-def _with_version(content: dict[str, Any]) -> dict[str, Any]:
-    return {**content, "@context": CONTEXT, "version": VERSION}
-
-
-def _with_error(content: dict[str, Any], status: int, details: str) -> dict[str, Any]:
-    return _with_version({**content, "error": {"details": details, "status": status}})
-
-
-def _paginated(
-    own_url: str,
-    base: str,
-    pairs: Sequence[tuple[str, str]],
-    rows: Sequence[Row],
-    offset: int,
-    limit: int,
-    has_more: bool,
-) -> dict[str, Any]:
-    page = _with_version({"@id": own_url, "edges": [render(row) for row in rows]})
-    if has_more or offset:
-        page["view"] = _view(base, pairs, offset, limit, has_more)
-    return page
-
-
-def _view(
-    base: str, pairs: Sequence[tuple[str, str]], offset: int, limit: int, has_more: bool
-) -> dict[str, str]:
-    def at(place: int) -> str:
-        return _url(base, [*pairs, ("offset", place), ("limit", limit)])
-
-    view = {
-        "@id": at(offset),
-        "@type": "PartialCollectionView",
-        "firstPage": at(0),
-        "paginatedProperty": "edges",
-    }
-    if offset:
-        view["previousPage"] = at(max(0, offset - limit))
-    if has_more:
-        view["nextPage"] = at(offset + limit)
-        view["comment"] = "There are more results. Follow the 'nextPage' link for more."
-    return view
-
-
-def _url(base: str, pairs: Iterable[tuple[str, str | int]]) -> str:
-    parameters = "&".join(f"{key}={value}" for key, value in pairs)
-    return f"{base}?{parameters}" if parameters else base
-
-
-def _redirect_or_not_found(path: str, query: Mapping[str, str]) -> Answer:
-    """Doubled slashes matter only ahead of the URI: inside, they belong to web addresses."""
-    merged = re.sub("/{2,}", "/", path)
-    if merged == path or not (_LOOKUP.fullmatch(merged) or merged in ("/query", "/search")):
-        return json_error(404, f"{path!r} isn't a URL that we understand.")
-    location = quote(merged, safe="/[],:") + ("?" + urlencode(query) if query else "")
-    return html_error(308, "You should be redirected automatically.", {"Location": location})
-
-
-def _shown_in_browser(answer: Answer) -> Answer:
-    text = html.escape(answer.body.decode())
-    page = f"<!DOCTYPE html>\n<title>ConceptNet API</title>\n<pre>{text}</pre>\n"
-    return Answer(answer.status, page.encode(), HTML, answer.headers)
-
-
-def _clean(text: str) -> str:
-    return text.translate(_WITHOUT_CONTROLS)
-
-
-def _first_values(query: str) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for key, value in parse_qsl(query, keep_blank_values=True):
-        values.setdefault(key, _clean(value))
-    return values
-
-
-def _offset(query: Mapping[str, str]) -> int:
-    return _number(query, "offset", default=0, largest=100_000)
-
-
-def _limit(query: Mapping[str, str], default: int) -> int:
-    return _number(query, "limit", default, largest=1_000)
-
-
-def _number(query: Mapping[str, str], key: str, default: int, largest: int) -> int:
-    try:
-        number = int(query.get(key, default))
-    except ValueError:
-        number = default
-    return max(0, min(largest, number))
-
-
-def _quality(accept: str, media_type: str) -> float:
-    wishes = {}
-    for wish in accept.split(","):
-        name, _, parameters = wish.partition(";")
-        quality = _QUALITY.search(parameters)
-        wishes[name.strip()] = float(quality[1]) if quality else 1.0
-    family = media_type.partition("/")[0] + "/*"
-    return next((wishes[name] for name in (media_type, family, "*/*") if name in wishes), 0.0)
 
 
 def _in_words(rate: Rate) -> str:

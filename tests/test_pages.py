@@ -1,0 +1,416 @@
+"""What the server says, without a network: shapes, clamps, errors, and the original's answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.test_assertions import SLICE, WORLD
+from tools.sample.assertions import Assertions
+from tools.sample.pages import (
+    Answer,
+    answer_to,
+    html_error,
+    json_error,
+    parse_target,
+    wants_html,
+)
+
+CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
+MORE = "There are more results. Follow the 'nextPage' link for more."
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ANSWERS = SLICE.parent / "answers"
+beside_real_answers = pytest.mark.skipif(
+    not SLICE.exists(), reason="the real answers are not beside this checkout"
+)
+
+
+class Client:
+    """Asks the pages themselves."""
+
+    def __init__(self, assertions: Assertions) -> None:
+        self.assertions = assertions
+
+    def get(self, target: str) -> Answer:
+        return answer_to(self.assertions, *parse_target(target))
+
+    def json(self, target: str) -> Any:
+        answer = self.get(target)
+        assert (answer.status, answer.content_type) == (200, "application/json")
+        return json.loads(answer.body)
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client(Assertions(WORLD))
+
+
+@pytest.fixture(scope="module")
+def real() -> Client:
+    return Client(Assertions.open(SLICE))
+
+
+# Nodes and edges
+
+
+def test_a_node_page_that_fits_has_no_view(client: Client) -> None:
+    page = client.json("/c/en/dog")
+    assert set(page) == {"@context", "@id", "edges", "version"}
+    assert (page["@context"], page["@id"], page["version"]) == (CONTEXT, "/c/en/dog", "5.8.1")
+    assert len(page["edges"]) == 8
+    assert page["edges"][0]["@id"] == "/a/[/r/IsA/,/c/en/dog/,/c/en/animal/]"
+
+
+def test_first_middle_and_last_page_of_a_node(client: Client) -> None:
+    views = [client.json(f"/c/en/dog?offset={offset}&limit=3")["view"] for offset in (0, 3, 6)]
+    shared = {
+        "@type": "PartialCollectionView",
+        "firstPage": "/c/en/dog?offset=0&limit=3",
+        "paginatedProperty": "edges",
+    }
+    assert views == [
+        {
+            **shared,
+            "@id": "/c/en/dog?offset=0&limit=3",
+            "nextPage": "/c/en/dog?offset=3&limit=3",
+            "comment": MORE,
+        },
+        {
+            **shared,
+            "@id": "/c/en/dog?offset=3&limit=3",
+            "previousPage": "/c/en/dog?offset=0&limit=3",
+            "nextPage": "/c/en/dog?offset=6&limit=3",
+            "comment": MORE,
+        },
+        {
+            **shared,
+            "@id": "/c/en/dog?offset=6&limit=3",
+            "previousPage": "/c/en/dog?offset=3&limit=3",
+        },
+    ]
+
+
+def test_previous_page_does_not_go_below_zero(client: Client) -> None:
+    view = client.json("/c/en/dog?offset=2&limit=3")["view"]
+    assert view["previousPage"] == "/c/en/dog?offset=0&limit=3"
+
+
+def test_following_next_page_brings_every_edge_once(client: Client) -> None:
+    found, target = [], "/c/en/dog?limit=3"
+    while target:
+        page = client.json(target)
+        found += [edge["@id"] for edge in page["edges"]]
+        target = page.get("view", {}).get("nextPage", "")
+    assert found == [edge["@id"] for edge in client.json("/c/en/dog")["edges"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        ("/c/en", 15),
+        ("/r/IsA", 4),
+        ("/r/dbpedia/genre", 1),
+        ("/d/wordnet", 1),
+        ("/d/conceptnet/4/en", 13),
+        ("/s/resource/verbosity", 1),
+        ("/c/en/dog/", 8),
+        ("/c/en/cat's_cradle", 1),
+        ("/c/en/na%C3%AFve_waiter", 1),
+        ("/c/en/dog/n/wn", 1),
+    ],
+)
+def test_nodes_relations_datasets_and_sources(client: Client, path: str, count: int) -> None:
+    assert len(client.json(path)["edges"]) == count
+
+
+@pytest.mark.parametrize("path", ["/c%2Fen%2Fdog", "/c/en%2Fdog", "/c/en/d%00og", "/c/en/dog%7F"])
+def test_encoded_slashes_and_control_characters_in_a_path(client: Client, path: str) -> None:
+    page = client.json(path)
+    assert page["@id"] == "/c/en/dog"
+    assert len(page["edges"]) == 8
+
+
+def test_grouped_is_ignored(client: Client) -> None:
+    assert client.json("/c/en/dog?grouped=true") == client.json("/c/en/dog")
+
+
+EDGE = "/a/[/r/IsA/,/c/en/washington,_d.c/,/c/en/city/n/]"
+EXTERNAL = "/a/[/r/ExternalURL/,/c/en/dog/,/http://dbpedia.org/resource/Guide_dog/]"
+
+
+@pytest.mark.parametrize("uri", [EDGE, EXTERNAL])
+@pytest.mark.parametrize("safe", ["/[],:", "/", ""])
+def test_an_edge_page_is_the_edge_itself(client: Client, uri: str, safe: str) -> None:
+    page = client.json("/" + quote(uri[1:], safe=safe))
+    assert page["@id"] == uri
+    assert set(page) == {
+        *("@context", "@id", "@type", "dataset", "end", "license", "rel", "sources", "start"),
+        *("surfaceText", "version", "weight"),
+    }
+
+
+def test_the_root_points_to_the_documentation(client: Client) -> None:
+    page = client.json("/")
+    assert set(page) == {"@context", "rdfs:comment"}
+
+
+def test_keys_are_sorted_and_letters_not_escaped(client: Client) -> None:
+    body = client.get("/c/en/caf%C3%A9").body
+    assert "/c/en/café".encode() in body
+    assert list(json.loads(body)) == sorted(json.loads(body))
+
+
+# Queries
+
+
+@pytest.mark.parametrize("endpoint", ["/query", "/search", "/query/"])
+def test_a_query_names_itself_in_the_order_it_was_asked(client: Client, endpoint: str) -> None:
+    page = client.json(f"{endpoint}?rel=/r/IsA&node=/c/en/dog&unknown=1&dataset=/d/x&uri=/c/en/x")
+    assert page["@id"] == "/query?rel=/r/IsA&node=/c/en/dog&uri=/c/en/x"
+    assert len(page["edges"]) == 2
+    assert set(page) == {"@context", "@id", "edges", "version"}
+
+
+def test_the_view_of_a_query_sorts_its_parameters(client: Client) -> None:
+    page = client.json("/query?start=/c/en/dog&rel=/r/ExternalURL&limit=1&offset=1")
+    assert page["view"] == {
+        "@id": "/query?rel=/r/ExternalURL&start=/c/en/dog&offset=1&limit=1",
+        "@type": "PartialCollectionView",
+        "firstPage": "/query?rel=/r/ExternalURL&start=/c/en/dog&offset=0&limit=1",
+        "paginatedProperty": "edges",
+        "previousPage": "/query?rel=/r/ExternalURL&start=/c/en/dog&offset=0&limit=1",
+    }
+
+
+def test_no_criteria_is_everything(client: Client) -> None:
+    page = client.json("/query")
+    assert page["@id"] == "/query"
+    assert len(page["edges"]) == len(WORLD)
+
+
+def test_the_first_of_a_repeated_parameter_wins(client: Client) -> None:
+    page = client.json("/query?start=/c/en/pet&start=/c/en/dog&limit=5&limit=x")
+    assert page["@id"] == "/query?start=/c/en/pet"
+    assert len(page["edges"]) == 1
+
+
+def test_encoded_values_and_control_characters_in_a_query(client: Client) -> None:
+    page = client.json("/query?start=%2Fc%2Fen%2Fna%C3%AFve%00_waiter")
+    assert len(page["edges"]) == 1
+
+
+def test_a_query_past_the_end_or_without_a_match_is_no_error(client: Client) -> None:
+    past = client.json("/query?start=/c/en/dog&offset=90000")
+    assert (past["edges"], "error" in past, "nextPage" in past["view"]) == ([], False, False)
+    assert set(client.json("/query?start=/c/en/zzzz")) == {"@context", "@id", "edges", "version"}
+
+
+# Clamps. A page of 1,005 edges shows the defaults and the maximum.
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Client:
+    lines = [WORLD[1].replace("/c/en/cat", f"/c/en/cat_{number}") for number in range(1_005)]
+    return Client(Assertions(lines))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "shown", "node_view"),
+    [
+        ("", (20, 50), "offset=0&limit=20"),
+        ("limit=7", (7, 7), "offset=0&limit=7"),
+        ("limit=1001", (1000, 1000), "offset=0&limit=1000"),
+        ("limit=99999999999999999999", (1000, 1000), "offset=0&limit=1000"),
+        ("limit=0", (0, 0), "offset=0&limit=0"),
+        ("limit=-5", (0, 0), "offset=0&limit=0"),
+        ("limit=many", (20, 50), "offset=0&limit=20"),
+        ("limit=", (20, 50), "offset=0&limit=20"),
+        ("limit=1.5", (20, 50), "offset=0&limit=20"),
+        ("limit=" + "9" * 5000, (20, 50), "offset=0&limit=20"),
+        ("offset=-1", (20, 50), "offset=0&limit=20"),
+        ("offset=x", (20, 50), "offset=0&limit=20"),
+        ("offset=1000", (5, 5), "offset=1000&limit=20"),
+        ("offset=100001", (0, 0), "offset=100000&limit=20"),
+    ],
+)
+def test_numbers_out_of_range_are_clamped_and_nonsense_is_the_default(
+    crowded: Client, parameters: str, shown: tuple[int, int], node_view: str
+) -> None:
+    node = crowded.json(f"/c/en/dog?{parameters}")
+    query = crowded.json(f"/query?end=/c/en/dog&{parameters}")
+    assert (len(node["edges"]), len(query["edges"])) == shown
+    assert node["view"]["@id"] == f"/c/en/dog?{node_view}"
+
+
+def test_limit_zero_points_to_itself(client: Client) -> None:
+    page = client.json("/c/en/dog?limit=0")
+    assert page["edges"] == []
+    assert "error" not in page
+    assert page["view"]["nextPage"] == page["view"]["@id"] == "/c/en/dog?offset=0&limit=0"
+
+
+# Errors
+
+
+def test_a_missing_node_is_http_200(client: Client) -> None:
+    assert client.json("/c/en/zzzzqqqq") == {
+        "@context": CONTEXT,
+        "@id": "/c/en/zzzzqqqq",
+        "edges": [],
+        "error": {"details": "'/c/en/zzzzqqqq' is not a node in ConceptNet.", "status": 404},
+        "version": "5.8.1",
+    }
+
+
+def test_names_are_case_sensitive(client: Client) -> None:
+    assert client.json("/c/en/Dog")["error"]["status"] == 404
+
+
+def test_a_page_past_the_end_claims_there_is_no_node(client: Client) -> None:
+    page = client.json("/c/en/dog?offset=20")
+    assert page["error"] == {"details": "'/c/en/dog' is not a node in ConceptNet.", "status": 404}
+    assert page["view"]["previousPage"] == "/c/en/dog?offset=0&limit=20"
+    assert "nextPage" not in page["view"]
+
+
+def test_a_missing_edge_is_http_200(client: Client) -> None:
+    uri = "/a/[/r/IsA/,/c/en/dog/,/c/en/zzzz/]"
+    assert client.json(uri) == {
+        "@context": CONTEXT,
+        "@id": uri,
+        "error": {"details": f"'{uri}' is not an assertion in ConceptNet.", "status": 404},
+        "version": "5.8.1",
+    }
+
+
+@pytest.mark.parametrize("path", ["/nope", "/c", "/c/", "/x/en/dog", "/related/c/en/dog", "/uri"])
+def test_an_address_that_leads_nowhere_is_http_404(client: Client, path: str) -> None:
+    reply = client.get(path)
+    assert reply.status == 404
+    assert reply.content_type == "application/json"
+    assert json.loads(reply.body) == {
+        "@context": CONTEXT,
+        "error": {"details": f"'{path}' isn't a URL that we understand.", "status": 404},
+        "version": "5.8.1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("//c/en/dog", "/c/en/dog"),
+        ("/c//en/dog?limit=3", "/c/en/dog?limit=3"),
+        ("//query?start=/c/en/dog", "/query?start=%2Fc%2Fen%2Fdog"),
+        ("//c/en/caf%C3%A9%0D%0Ax:y", "/c/en/caf%C3%A9x:y"),
+        ("//c/[a],b", "/c/[a],b"),
+    ],
+)
+def test_doubled_slashes_ahead_of_the_uri_redirect(
+    client: Client, target: str, location: str
+) -> None:
+    reply = client.get(target)
+    assert (reply.status, reply.headers["Location"]) == (308, location)
+    assert client.get(location).status == 200
+
+
+def test_doubled_slashes_inside_the_uri_are_part_of_it(client: Client) -> None:
+    assert client.json("/c/http://dbpedia.org/x")["@id"] == "/c/http://dbpedia.org/x"
+
+
+def test_doubled_slashes_that_lead_nowhere_are_http_404(client: Client) -> None:
+    assert client.get("//evil.example/x").status == 404
+
+
+# Browsers
+
+
+@pytest.mark.parametrize(
+    ("accept", "query", "is_html"),
+    [
+        (BROWSER, {}, True),
+        (BROWSER, {"format": "json"}, False),
+        ("", {"format": "html"}, True),
+        ("", {}, False),
+        ("*/*", {}, False),
+        ("application/json, text/plain, */*", {}, False),
+        ("text/html", {}, True),
+        ("text/*", {}, True),
+        ("Text/HTML", {}, True),
+        ("text/plain", {}, False),
+        ("text/html, application/json", {}, False),
+        ("text/html;q=0.5, application/ld+json;q=0.4", {}, True),
+        ("text/html;q=nonsense", {}, True),
+    ],
+)
+def test_who_wants_html(accept: str, query: dict[str, str], is_html: bool) -> None:
+    assert wants_html(accept, query) is is_html
+
+
+# The real server's answers
+
+
+def real_answer(name: str) -> Any:
+    return json.loads((ANSWERS / name).read_text(encoding="utf-8"))
+
+
+def assert_same_page(ours: Any, theirs: Any) -> None:
+    """All but the edges is equal; edges that both show are equal up to the dump's rounding."""
+    assert ours.keys() == theirs.keys()
+    assert {**ours, "edges": []} == {**theirs, "edges": []}
+    our_edges = {edge["@id"]: edge for edge in ours["edges"]}
+    shared = [edge for edge in theirs["edges"] if edge["@id"] in our_edges]
+    assert shared or not theirs["edges"]
+    for edge in shared:
+        assert_same_edge(our_edges[edge["@id"]], edge)
+
+
+def assert_same_edge(ours: Any, theirs: Any) -> None:
+    assert ours["weight"] == pytest.approx(theirs["weight"], abs=0.000_6)
+    assert {**ours, "weight": 0} == {**theirs, "weight": 0}
+
+
+@beside_real_answers
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("/c/en/dog?limit=3", "node_dog_limit3.json"),
+        ("/c/en/dog?offset=3&limit=3", "node_dog_limit3_off3.json"),
+        ("/c/en/dog?limit=0", "node_dog_limit0.json"),
+        ("/c/en/dog?offset=90000", "node_dog_offset_past_end.json"),
+        ("/c/en/zzzzqqqq", "node_missing_404_is_http200.json"),
+        ("/c/en/paws", "node_small_no_view.json"),
+        ("/c/http://dbpedia.org/resource/Dog", "external_url_node.json"),
+        ("/query?start=/c/en/zzzz", "query_no_match.json"),
+    ],
+)
+def test_pages_are_those_of_the_real_server(real: Client, target: str, name: str) -> None:
+    assert_same_page(real.json(target), real_answer(name))
+
+
+@beside_real_answers
+def test_a_small_node_has_exactly_the_real_edges(real: Client) -> None:
+    theirs = real_answer("node_small_no_view.json")["edges"]
+    ours = real.json("/c/en/paws")["edges"]
+    assert sorted(edge["@id"] for edge in ours) == sorted(edge["@id"] for edge in theirs)
+
+
+@beside_real_answers
+def test_edge_pages_are_those_of_the_real_server(real: Client) -> None:
+    theirs = real_answer("edge_page.json")
+    assert_same_edge(real.json(theirs["@id"]), theirs)
+    missing = real_answer("edge_missing_404.json")
+    assert real.json(missing["@id"]) == missing
+
+
+@beside_real_answers
+def test_errors_are_those_of_the_real_server() -> None:
+    assert json.loads(json_error(500, "Internal server error").body) == real_answer(
+        "error_500.json"
+    )
+    refused = real_answer("rate_limited_429.json")
+    ours = html_error(refused["status"], "600 per 1 minute")
+    assert ours.body.decode() == refused["body"]
+    assert ours.content_type == refused["headers"]["Content-Type"]

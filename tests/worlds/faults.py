@@ -1,0 +1,313 @@
+"""A web server whose path names the fault: real sockets, loopback only, a free port.
+
+/ok /json /empty /html /not-json        answers, the last three of little use
+/status/503  /status/503/then/2         that status always, or twice and then 200
+/429  /429/date  /429/year              asks for a pause; plain /429 is ConceptNet's, word for word
+/429/retry-after/<value>                any value, percent-encoded
+/truncated?length=1  /truncated         400 of 1000 bytes, with and without their number announced
+/dribble  /dribble-headers              a byte every 50 ms for ever, in the body or in the headers
+/hang  /hang-after-headers              silence
+/stream  /crumbs                        a body without end, in large pieces or in chunks of two bytes
+/bomb/gzip  /onion                      100 MB in 100 kB; gzip in gzip in gzip ...
+/reset                                  the connection is torn down
+/redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
+/together/<n>/<fault>                   nobody is answered before n requests are here
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import functools
+import socket
+import ssl
+import struct
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+DRIBBLE_EVERY_S = 0.05
+BOMB_BYTES = 100_000_000
+TOO_MANY = (
+    b'<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n<title>429 Too Many Requests</title>'
+    b"\n<h1>Too Many Requests</h1>\n<p>600 per 1 minute</p>\n"
+)
+HTML = b"<!DOCTYPE html><title>Welcome</title><p>Please log in.</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    target: str
+    headers: dict[str, str]
+    arrived: float
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    def option(self, name: str) -> str:
+        return parse_qs(urlsplit(self.target).query).get(name, [""])[0]
+
+
+class SocketServer:
+    """Accepts on a free port of the loopback, a thread for each connection, and ends at once."""
+
+    scheme = "http"
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.peers: list[tuple[str, int]] = []
+        self.stopping = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._sockets: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stopping.set()
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()  # wakes accept
+        with self._lock:
+            for each in self._sockets:
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+        for thread in list(self._threads):
+            thread.join(timeout=5)
+            assert not thread.is_alive(), f"{thread.name} does not end"
+        self._listener.close()
+
+    def serve(self, connection: socket.socket) -> None:
+        raise NotImplementedError
+
+    def adopt(self, connection: socket.socket) -> socket.socket:
+        """This socket, too, is shut down when the server ends."""
+        with self._lock:
+            self._sockets.add(connection)
+            if self.stopping.is_set():
+                connection.shutdown(socket.SHUT_RDWR)
+        return connection
+
+    def drop(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._sockets.discard(connection)
+            connection.close()
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        name = f"{type(self).__name__} {target.__name__}"
+        thread = threading.Thread(target=target, args=arguments, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self.stopping.is_set():
+            connection, peer = self._listener.accept()
+            if self.stopping.is_set():
+                connection.close()
+                return
+            self.connections += 1
+            self.peers.append(peer)
+            self._start(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with contextlib.suppress(OSError):  # the other side went away, or we are ending
+                self.serve(self.adopt(connection))
+        finally:
+            self.drop(connection)
+
+
+def read_head(connection: socket.socket) -> Request | None:
+    """The next request without a body; None when there is none."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        if not byte:
+            return None
+        head += byte
+    first, *lines = head.decode("latin-1").rstrip().split("\r\n")
+    method, target, _ = first.split(" ", 2)
+    headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    return Request(method, target, headers, time.monotonic())
+
+
+def answer(status: int, body: bytes = b"", kind: str = "text/plain", **headers: str) -> bytes:
+    """A whole answer. `Retry_After="7"` becomes the header Retry-After."""
+    lines = [f"HTTP/1.1 {status} Status", f"Content-Type: {kind}", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+@functools.cache
+def gzip_bomb() -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    block = bytes(1_000_000)
+    return b"".join(packer.compress(block) for _ in range(BOMB_BYTES // len(block))) + (
+        packer.flush()
+    )
+
+
+class FaultServer(SocketServer):
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__()
+        self.hits: Counter[str] = Counter()
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._tls = tls
+        self._gates: dict[str, threading.Barrier] = {}
+        self.scheme = "https" if tls else "http"
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for gate in list(self._gates.values()):
+            gate.abort()
+        super().__exit__(kind, error, traceback)
+
+    def serve(self, connection: socket.socket) -> None:
+        if self._tls is not None:
+            plain, connection = connection, self._tls.wrap_socket(connection, server_side=True)
+            self.adopt(connection)
+            self.drop(plain)
+        try:
+            while (request := read_head(connection)) is not None:
+                if not self._answer(connection, request):
+                    return
+        finally:
+            self.drop(connection)
+
+    def _answer(self, connection: socket.socket, request: Request) -> bool:
+        """Do what the path says; False if the connection is of no further use."""
+        with self._lock:
+            self.hits[request.path] += 1
+            self.requests.append(request)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            return self._fault(connection, request, unquote(request.path).strip("/").split("/"))
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+    def _fault(self, connection: socket.socket, request: Request, steps: list[str]) -> bool:
+        match steps:
+            case ["together", count, *rest]:
+                self._wait_for_all(request.path, int(count))
+                return self._fault(connection, request, rest)
+            case ["dribble" | "dribble-headers" | "hang" | "hang-after-headers" as name]:
+                self._be_slow(connection, name)
+            case ["stream"]:
+                self._pour(connection, b"", bytes(65536))
+            case ["crumbs"]:
+                self._pour(connection, b"Transfer-Encoding: chunked\r\n", b"2\r\nab\r\n" * 1000)
+            case ["truncated"]:
+                length = "Content-Length: 1000\r\n" if request.option("length") else ""
+                connection.sendall(f"HTTP/1.1 200 OK\r\n{length}\r\n".encode() + b"x" * 400)
+            case ["reset"]:
+                reset(connection)
+            case _:
+                connection.sendall(self._whole_answer(request, steps))
+                return request.headers.get("connection") != "close"
+        return False
+
+    def _whole_answer(self, request: Request, steps: list[str]) -> bytes:
+        match steps:
+            case ["ok"]:
+                return answer(200, b"ok", Set_Cookie="taste=sweet")
+            case ["json"]:
+                return answer(200, b'{"edges": []}', "application/json")
+            case ["empty"]:
+                return answer(200)
+            case ["html"]:
+                return answer(200, HTML, "text/html")
+            case ["not-json"]:
+                return answer(200, b'{"edges": [', "application/json")
+            case ["status", status]:
+                return answer(int(status), b"because")
+            case ["status", status, "then", count]:
+                failed = self.hits[request.path] > int(count)
+                return answer(200, b"ok") if failed else answer(int(status), b"not yet")
+            case ["429", *how]:
+                return answer(429, TOO_MANY, "text/html; charset=utf-8", **_pause(how))
+            case ["503", "retry-after", value]:
+                return answer(503, b"busy", Retry_After=value)
+            case ["bomb", "gzip"]:
+                return answer(200, gzip_bomb(), Content_Encoding="gzip")
+            case ["onion"]:
+                return answer(200, b"peeled", Content_Encoding=", ".join(["gzip"] * 30))
+            case ["redirect", "0"]:
+                return answer(200, b"arrived")
+            case ["redirect", count]:
+                return answer(302, Location=f"/redirect/{int(count) - 1}")
+            case ["redirect-loop"]:
+                return answer(301, Location="/redirect-loop")
+            case ["redirect-to"]:
+                return answer(307, Location=request.option("url"))
+            case ["redirect-nowhere"]:
+                return answer(302)
+        return answer(404, b"no such fault")
+
+    def _wait_for_all(self, path: str, count: int) -> None:
+        with self._lock:
+            gate = self._gates.setdefault(path, threading.Barrier(count))
+        with contextlib.suppress(threading.BrokenBarrierError):
+            gate.wait(timeout=5)
+
+    def _be_slow(self, connection: socket.socket, name: str) -> None:
+        if name != "hang":
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        if name in ("dribble", "hang-after-headers"):
+            connection.sendall(b"Content-Length: 1000000\r\n\r\n")
+        if not name.startswith("dribble"):
+            self.stopping.wait()
+        if name == "dribble-headers":
+            connection.sendall(b"X-Long: ")
+        while not self.stopping.wait(DRIBBLE_EVERY_S):
+            connection.sendall(b"x")
+
+    def _pour(self, connection: socket.socket, headers: bytes, piece: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n")
+        while not self.stopping.is_set():
+            connection.sendall(piece)
+
+
+def _pause(how: list[str]) -> dict[str, str]:
+    """The header that asks for it, if one does."""
+    match how:
+        case ["retry-after", value]:
+            return {"Retry_After": value}
+        case ["date"]:
+            return {"Retry_After": email.utils.formatdate(time.time() + 120, usegmt=True)}
+        case ["year"]:
+            return {"Retry_After": str(365 * 24 * 3600)}
+    return {}
+
+
+def reset(connection: socket.socket) -> None:
+    """Close so that the other side gets RST."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()

@@ -1,0 +1,40 @@
+"""Worker of the fetch stage: one concept -> its relations in the graph, and new concepts."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tools.add import Adder, Entity, Relation, endpoints
+from tools.rules import Filter
+from tools.stage import Done, Found, Task
+
+
+class Source(Protocol):
+    """Where concepts come from."""
+
+    def check(self) -> None:
+        """Raise Unreachable if it cannot be asked at all."""
+
+    def page(self, concept: str) -> list[Relation]:
+        """Every relation of a concept that the filter could keep."""
+
+
+class Fetcher:
+    def __init__(self, source: Source, wanted: Filter, adder: Adder, depth: int | None) -> None:
+        self._source = source
+        self._wanted = wanted
+        self._adder = adder
+        self._depth = depth
+
+    def __call__(self, task: Task) -> Done:
+        kept = [each for each in self._source.page(task.uri) if self._keeps(task.uri, each)]
+        concepts = endpoints(kept)
+        self._adder.add([Entity.of(each) for each in concepts], kept)
+        if self._depth is not None and task.depth >= self._depth:
+            concepts = []
+        return Done("finished", [Found(task.stage.name, concepts)])
+
+    def _keeps(self, concept: str, each: Relation) -> bool:
+        return self._wanted.keeps(
+            each.type, each.start, each.end, each.weight
+        ) and self._wanted.belongs_to(concept, each.start, each.end)

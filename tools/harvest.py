@@ -1,0 +1,154 @@
+"""One run of a job: its monitors, the requests of its user, a clean end.
+
+Signals only leave a note; the main thread reads the notes. First SIGINT or SIGTERM: nothing new is
+handed out, running tasks get a grace time and then go back to their pools. Second: gone at once,
+the state is intact as always.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event
+from types import FrameType
+from typing import Protocol
+
+from tools.errors import Fatal, UsageError
+from tools.instance import SIGNALS
+from tools.monitor import Monitor
+from tools.pools import Pools
+from tools.stage import Found, Stage, Worker
+from tools.state import snapshot
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.2
+
+
+class Job(Protocol):
+    """What is harvested: stages in their order, the first URIs, and one worker for each stage."""
+
+    stages: Sequence[Stage]
+    seeds: Sequence[Found]
+    workers: Mapping[str, Worker]
+
+    def identity(self) -> dict[str, str]:
+        """What must be the same when a harvest is resumed."""
+
+    def choices(self) -> dict[str, str]:
+        """What may differ when a harvest is resumed, but hardly on purpose."""
+
+
+class Harvest:
+    def __init__(
+        self, job: Job, pools_file: Path, stop: Event, attempts: int, grace_s: float
+    ) -> None:
+        self.job = job
+        self.pools = Pools(pools_file, job.stages)
+        self.stop = stop  # set: whoever waits for something gives up waiting
+        self._file = pools_file
+        self._grace_s = grace_s
+        self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
+        self._take_back_at: float | None = None
+        self._fatal: Fatal | None = None
+        self._monitors: list[Monitor] = []
+        for stage in (each for each in job.stages if each.name in job.workers):
+            work, feeders = job.workers[stage.name], tuple(self._monitors)
+            self._monitors.append(
+                Monitor(stage, self.pools, work, attempts, self._note_end, feeders)
+            )
+
+    def run(self, show: Callable[[], None]) -> None:
+        """Harvest until there is no more work or somebody stops it; raises what ended it badly."""
+        self._check_identity()
+        self._listen()
+        self.pools.discover(*self.job.seeds)
+        for monitor in self._monitors:
+            monitor.start()
+        while any(monitor.is_alive() for monitor in self._monitors):
+            self._obey(self._next_note())
+            show()
+        if self._fatal is not None:
+            raise self._fatal
+        if self.pools.moves:
+            snapshot(self._file)
+
+    @property
+    def was_stopped(self) -> bool:
+        return self._take_back_at is not None
+
+    def close(self) -> None:
+        self.pools.close()
+
+    def _check_identity(self) -> None:
+        """A state folder belongs to one harvest."""
+        known = self.pools.remembered()
+        for key, value in self.job.identity().items():
+            if known.get(key, value) != value:
+                raise UsageError(
+                    f"{self._file.parent} holds a harvest of {known[key]}, not of {value}: give "
+                    f"another --state, or --fresh to set the old one aside"
+                )
+        for key, value in self.job.choices().items():
+            if known.get(key, value) != value:
+                text = "%s was %s when this harvest began, now it is %s; what is finished stays"
+                logger.warning(text, key, known[key], value)
+        if not known:
+            self.pools.remember(self.job.identity() | self.job.choices())
+
+    # --- notes -----------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        for request, number in SIGNALS.items():
+            signal.signal(number, self._handler(request))
+        signal.signal(signal.SIGINT, self._handler("stop"))
+        if sys.__stderr__ is not None:
+            faulthandler.register(signal.SIGQUIT, file=sys.__stderr__, all_threads=True)
+
+    def _handler(self, request: str) -> Callable[[int, FrameType | None], None]:
+        def leave_note(_number: int, _frame: FrameType | None) -> None:
+            if request == "stop" and self.stop.is_set():
+                os._exit(130)
+            if request == "stop":
+                self.stop.set()
+            self._notes.put(request)
+
+        return leave_note
+
+    def _note_end(self, error: Fatal | None) -> None:
+        self._notes.put(error or "ended")
+
+    def _next_note(self) -> str | Fatal | None:
+        try:
+            return self._notes.get(timeout=TICK_S)
+        except Empty:
+            return None
+
+    def _obey(self, note: str | Fatal | None) -> None:
+        if isinstance(note, Fatal):
+            self._fatal = self._fatal or note
+            note = "stop"
+        if note == "stop" and self._take_back_at is None:
+            self._begin_to_stop()
+        elif note in ("pause", "resume"):
+            logger.warning("%s on request", note)
+            for monitor in self._monitors:
+                monitor.pause() if note == "pause" else monitor.resume()
+        if self._take_back_at is not None and time.monotonic() >= self._take_back_at:
+            for monitor in self._monitors:
+                monitor.take_back()
+
+    def _begin_to_stop(self) -> None:
+        """Waits end at once (the event), requests under way get the grace time."""
+        logger.warning("stopping: running tasks have %.0f s", self._grace_s)
+        self.stop.set()
+        self._take_back_at = time.monotonic() + self._grace_s
+        for monitor in self._monitors:
+            monitor.stop()

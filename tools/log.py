@@ -1,0 +1,69 @@
+"""Log lines: one event a line, whatever strangers put into it; JSON on request."""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.handlers
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+from tqdm import tqdm
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_TEXT = "%(asctime)s %(levelname)-7s %(message)s"
+
+
+class _OneLine(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", record.getMessage())
+        record.msg, record.args = message, None
+        return True
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        event = {
+            "time": f"{moment}.{int(record.msecs):03}Z",
+            "level": record.levelname.lower(),
+            "module": record.name,
+            "thread": record.threadName,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            event["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(event, ensure_ascii=False)
+
+
+class _AboveTheBars(logging.StreamHandler[TextIO]):
+    """Writes without tearing the progress bars."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(self.format(record), file=sys.stderr)
+
+
+def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
+    """To a rotated file, and to stderr: everything without a terminal, else what needs a look."""
+    on_terminal = sys.stderr.isatty()
+    shown = (
+        "ERROR" if quiet else level.upper() if level == "debug" or not on_terminal else "WARNING"
+    )
+    stderr = _AboveTheBars(sys.stderr)
+    stderr.setLevel(shown)
+    handlers: list[logging.Handler] = [stderr]
+    if file is not None:
+        handlers.append(
+            logging.handlers.RotatingFileHandler(
+                file, maxBytes=10_000_000, backupCount=5, encoding="utf-8"
+            )
+        )
+    formatter = _Json() if as_json else logging.Formatter(_TEXT)
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        handler.addFilter(_OneLine())
+    logging.basicConfig(level=level.upper(), handlers=handlers, force=True)
+    logging.getLogger("urllib3").setLevel("ERROR")

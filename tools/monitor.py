@@ -1,0 +1,206 @@
+"""Hands out one stage's tasks to worker threads: one thread for each task.
+
+Promise: never more tasks at once than the stage allows; a task that ends frees its place at once;
+the monitor ends exactly when there can be no more work. A source that answers nobody makes the
+stage wait with growing pauses and spends nobody's attempts.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from threading import Thread
+
+from tools.errors import (
+    Fatal,
+    GiveUp,
+    HarvestError,
+    Interrupted,
+    RetryLater,
+    StopHarvest,
+    Unavailable,
+)
+from tools.pools import Pools
+from tools.stage import Stage, Task, Worker
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY_S = 2.0
+LONGEST_RETRY_S = 3600.0
+FIRST_REST_S = 1.0
+LONGEST_REST_S = 300.0
+LONGEST_WAIT_S = 30.0  # a wait is only ever a hint: state is looked at again after it
+
+
+class Monitor(Thread):
+    def __init__(
+        self,
+        stage: Stage,
+        pools: Pools,
+        work: Worker,
+        attempts: int,
+        on_end: Callable[[Fatal | None], None],
+        feeders: Sequence[Monitor] = (),
+    ) -> None:
+        super().__init__(name=f"monitor {stage.name}", daemon=True)
+        self.stage = stage
+        self._pools = pools
+        self._work = work
+        self._attempts = attempts
+        self._on_end = on_end
+        self._feeders = feeders
+        self._is_paused = False
+        self._is_stopping = False
+        self._rests = 0  # pauses in a row since somebody last got an answer
+        self._rest_until = 0.0
+
+    # --- asked from outside ----------------------------------------------------------------
+
+    def pause(self) -> None:
+        self._set(is_paused=True)
+
+    def resume(self) -> None:
+        self._set(is_paused=False)
+
+    def stop(self) -> None:
+        """Hand out nothing more; tasks that run may finish."""
+        self._set(is_stopping=True)
+
+    def is_over(self) -> bool:
+        """Nothing runs, nothing waits here or may still come from the stages before."""
+        with self._pools.changed:
+            if self._pools.count(self.stage.active):
+                return False
+            if self._is_stopping or self._is_limit_reached():
+                return True
+            waiting = self._pools.count(self.stage.waiting)
+            return not waiting and all(feeder.is_over() for feeder in self._feeders)
+
+    def take_back(self) -> int:
+        """Return what still runs to its pool; what those threads bring later is ignored."""
+        tasks = self._pools.tasks(self.stage)
+        for task in tasks:
+            self._pools.retry_later(task, "the harvest was stopped", spent=False)
+        return len(tasks)
+
+    # --- the monitor's own thread ----------------------------------------------------------
+
+    def run(self) -> None:
+        try:
+            while (task := self._next_task()) is not None:
+                self._start(task)
+        except Fatal as error:
+            self._on_end(error)
+        except Exception as error:  # a bug here would leave everybody waiting
+            logger.exception("monitor %s", self.stage.name)
+            self._on_end(StopHarvest(f"a bug in Sheaf: {error!r}"))
+        else:
+            self._on_end(None)
+
+    def _start(self, task: Task) -> None:
+        try:
+            task.thread.start()
+        except RuntimeError as error:  # the system gives no more threads now
+            self._settle(task, Unavailable(str(error)))
+
+    def _next_task(self) -> Task | None:
+        """Wait for work and a free place; None once there can be no more."""
+        with self._pools.changed:
+            while not self.is_over():
+                if self._may_lease() and (
+                    task := self._pools.lease(self.stage, self._worker_thread)
+                ):
+                    return task
+                self._pools.changed.wait(self._seconds_to_wait())
+            self._pools.changed.notify_all()  # monitors fed by this one look again
+            return None
+
+    def _may_lease(self) -> bool:
+        places = 1 if self._rests else self.stage.workers  # after a rest one task goes ahead
+        return (
+            not self._is_paused
+            and not self._is_stopping
+            and not self._is_limit_reached()
+            and self._pools.count(self.stage.active) < places
+            and time.monotonic() >= self._rest_until
+        )
+
+    def _is_limit_reached(self) -> bool:
+        if self.stage.limit is None:
+            return False
+        begun = self._pools.done(self.stage) + self._pools.count(self.stage.active)
+        return begun >= self.stage.limit
+
+    def _seconds_to_wait(self) -> float:
+        waits = [LONGEST_WAIT_S]
+        if (due := self._pools.seconds_to_next_due(self.stage)) is not None:
+            waits.append(due + 0.001)
+        if (rest := self._rest_until - time.monotonic()) > 0:
+            waits.append(rest)
+        return min(waits)
+
+    def _set(self, **flags: bool) -> None:
+        with self._pools.changed:
+            for name, value in flags.items():
+                setattr(self, f"_{name}", value)
+            self._pools.changed.notify_all()
+
+    # --- a worker's thread -----------------------------------------------------------------
+
+    def _worker_thread(self, task: Task) -> Thread:
+        name = f"{self.stage.name} {task.uri}"
+        return Thread(target=self._run_task, args=(task,), name=name, daemon=True)
+
+    def _run_task(self, task: Task) -> None:
+        """The one catch-all: whatever happens, the URI goes somewhere."""
+        try:
+            try:
+                done = self._work(task)
+                self._pools.advance(task, done.to, done.found)
+                self._rests = 0
+            except HarvestError as error:
+                self._settle(task, error)
+            except Exception as error:  # a bug: keep the URI, keep the evidence
+                logger.exception("%s uri=%r", self.stage.name, task.uri)
+                self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
+        except Fatal as error:
+            self._on_end(error)
+
+    def _settle(self, task: Task, error: HarvestError) -> None:
+        """The error says what becomes of the task."""
+        reason = str(error)
+        match error:
+            case Fatal():
+                self._pools.retry_later(task, reason, spent=False)
+                raise error
+            case Interrupted():
+                self._pools.retry_later(task, reason, spent=False)
+            case Unavailable():
+                self._rest(reason, error.delay)
+                self._pools.retry_later(task, reason, spent=False)
+            case RetryLater() if task.attempts + 1 < self._attempts:
+                delay = FIRST_RETRY_S * 2**task.attempts * random.uniform(0.5, 1.5)
+                delay = min(error.delay or delay, LONGEST_RETRY_S)
+                logger.info("%s later uri=%r: %s", self.stage.name, task.uri, reason)
+                self._pools.retry_later(task, reason, delay)
+            case RetryLater():
+                self._give_up(task, f"{reason} (after {self._attempts} attempts)")
+            case _:
+                self._give_up(task, reason)
+
+    def _give_up(self, task: Task, reason: str) -> None:
+        logger.warning("%s failed uri=%r: %s", self.stage.name, task.uri, reason)
+        self._pools.give_up(task, reason)
+
+    def _rest(self, reason: str, asked: float | None) -> None:
+        """The whole stage waits; tasks that were under way together count as one reason."""
+        with self._pools.changed:
+            if time.monotonic() < self._rest_until:
+                return
+            self._rests += 1
+            pause = min(FIRST_REST_S * 2 ** (self._rests - 1), LONGEST_REST_S)
+            pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
+            self._rest_until = time.monotonic() + pause
+            logger.warning("%s waits %.1f s: %s", self.stage.name, pause, reason)

@@ -1,0 +1,127 @@
+"""How far the harvest is: bars on a terminal, log lines elsewhere, a table at the end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from queue import Empty
+
+from tqdm import tqdm
+
+from tools.add import Adder, Counts
+from tools.http import Client
+from tools.pools import Pools
+from tools.stage import Stage
+
+logger = logging.getLogger(__name__)
+
+LINE_EVERY_S = 10.0
+
+
+class Progress:
+    """Call it now and then from one thread; it counts the requests as they go by."""
+
+    def __init__(
+        self, pools: Pools, stages: Sequence[Stage], adder: Adder, client: Client, quiet: bool
+    ) -> None:
+        self.requests: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
+        self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
+        self._begun = time.monotonic()
+        self._line_due = self._begun + LINE_EVERY_S
+        self._bars: dict[str, tqdm[None]] = {}
+        self._relations: tqdm[None] | None = None
+        if sys.stderr.isatty() and not quiet:
+            self._open_bars()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def __call__(self) -> None:
+        self._collect()
+        if self._relations is not None:
+            self._draw()
+        elif time.monotonic() >= self._line_due:
+            self._line_due = time.monotonic() + LINE_EVERY_S
+            logger.info("progress %s", self._line())
+
+    def close(self) -> None:
+        self()
+        for bar in (*self._bars.values(), self._relations):
+            if bar is not None:
+                bar.close()
+
+    def _open_bars(self) -> None:
+        for stage in self._stages:
+            text = f"{stage.name:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}} known, {{rate_fmt}}"
+            self._bars[stage.name] = tqdm(
+                total=0, initial=self._pools.done(stage), unit="", bar_format=text + "{postfix}"
+            )
+        self._relations = tqdm(unit="", bar_format="relations {n:,} written, {rate_fmt}")
+
+    def _draw(self) -> None:
+        for stage in self._stages:
+            bar, done = self._bars[stage.name], self._pools.done(stage)
+            waiting, active = self._pools.count(stage.waiting), self._pools.count(stage.active)
+            bar.total = done + waiting + active
+            bar.set_postfix_str(f"{active} at work", refresh=False)
+            bar.update(done - bar.n)
+            bar.refresh()
+        if self._relations is not None:
+            self._relations.update(self._adder.written - self._relations.n)
+            self._relations.refresh()
+
+    def _line(self) -> str:
+        pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
+        return f"{pools} relations={self._adder.written} requests={self.requests.total()}"
+
+    def _collect(self) -> None:
+        try:
+            while True:
+                exchange = self._client.exchanges.get_nowait()
+                self.requests[exchange.host] += 1
+                self.bytes[exchange.host] += exchange.size
+        except Empty:
+            return
+
+
+def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
+    """Two columns, numbers to the right."""
+    cells = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
+    left = max((len(name) for name, _ in cells), default=0)
+    right = max((len(v) for _, v in cells if v.replace(",", "").isdigit()), default=0)
+    return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
+
+
+def summary(
+    pools: Mapping[str, int],
+    graph: Counts,
+    by_type: Mapping[str, int],
+    failures: Mapping[str, int],
+    progress: Progress,
+    places: Mapping[str, object],
+) -> str:
+    """What a person wants to know when the harvest ends."""
+    parts = [
+        ("Pools", pools.items()),
+        ("Graph", [("concepts", graph.entities), ("relations", graph.relations)]),
+        ("Relations by type", by_type.items()),
+        ("Failures by reason", failures.items()),
+        ("This run", _run_rows(progress)),
+        ("Where things are", places.items()),
+    ]
+    return "\n".join(f"{title}\n{table(rows)}" for title, rows in parts if rows)
+
+
+def _run_rows(progress: Progress) -> list[tuple[str, object]]:
+    requests, seconds = progress.requests.total(), progress.seconds
+    return [
+        ("requests", requests),
+        ("megabytes", round(progress.bytes.total() / 1e6)),
+        ("seconds", round(seconds)),
+        ("requests per second", round(requests / seconds) if seconds else 0),
+    ]

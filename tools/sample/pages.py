@@ -1,0 +1,227 @@
+"""What ConceptNet's web API says to a request: pure functions from assertions to answers.
+
+Promise: the same paths, parameters, JSON shapes and errors as version 5.8.1, down to its oddities:
+a missing node is HTTP 200 with an error inside, so is a page past the end, and limit=0 points to
+itself for ever. Unlike the original, no query is cut off at 10,000 edges, and pages neither lose
+nor repeat an edge as long as `Assertions.find` does not.
+Limits: nodes, relations, datasets, sources, edges and queries; no /related, no /relatedness, no
+/uri, and `grouped` is ignored.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+import orjson
+
+from tools.sample.assertions import Assertions, render
+
+CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
+VERSION = "5.8.1"
+JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+
+_WELCOME = (
+    "See http://www.conceptnet.io for more information about ConceptNet, "
+    "and http://api.conceptnet.io/docs for the API documentation."
+)
+_CRITERION = {"c": "node", "r": "rel", "d": "dataset", "s": "source"}
+_QUERY_KEYS = frozenset({"start", "end", "rel", "node", "other", "source", "uri"})
+_LOOKUP = re.compile(r"/([acdrs])/([^/].*)", re.DOTALL)
+_QUALITY = re.compile(r"q\s*=\s*(\d(?:\.\d*)?)")
+_WITHOUT_CONTROLS = dict.fromkeys([*range(0x20), 0x7F])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that goes back to the client, apart from the headers every answer has."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def json_answer(content: Mapping[str, Any], status: int = 200) -> Answer:
+    return Answer(status, orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+
+
+def json_error(status: int, details: str) -> Answer:
+    return json_answer(_with_error({}, status, details), status)
+
+
+def html_error(status: int, details: str, headers: Mapping[str, str] | None = None) -> Answer:
+    title = HTTPStatus(status).phrase
+    text = (
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
+        f"<title>{status} {title}</title>\n<h1>{title}</h1>\n<p>{html.escape(details)}</p>\n"
+    )
+    return Answer(status, text.encode(), HTML, headers or {})
+
+
+def parse_target(target: str) -> tuple[str, dict[str, str]]:
+    """Path and parameters, decoded, without control characters; the first of a repeated one wins.
+
+    >>> parse_target("/c/en/caf%C3%A9%00?limit=3&limit=4")
+    ('/c/en/café', {'limit': '3'})
+    """
+    path, _, query = target.partition("?")
+    values: dict[str, str] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        values.setdefault(key, value.translate(_WITHOUT_CONTROLS))
+    return unquote(path).translate(_WITHOUT_CONTROLS), values
+
+
+def answer_to(assertions: Assertions, path: str, query: Mapping[str, str]) -> Answer:
+    """What to say to a request that `parse_target` has decoded."""
+    route = path.rstrip("/")
+    if not route:
+        return json_answer({"@context": CONTEXT, "rdfs:comment": _WELCOME})
+    if route in ("/query", "/search"):
+        return json_answer(query_page(assertions, query))
+    if found := _LOOKUP.fullmatch(path):
+        uri = f"/{found[1]}/{found[2].strip('/')}"
+        return json_answer(lookup_page(assertions, uri, query))
+    return _redirect_or_not_found(path, query)
+
+
+def lookup_page(assertions: Assertions, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """The page of a node, relation, dataset or source, or the single edge of an /a/ URI."""
+    if uri.startswith("/a/"):
+        return edge_page(assertions, uri)
+    place = _Place(uri, {}, *_window(query, default_limit=20))
+    page = _listing(assertions, {_CRITERION[uri[1]]: uri}, place)
+    if not page["edges"] and "nextPage" not in page.get("view", {}):
+        return _with_error(page, 404, f"{uri!r} is not a node in ConceptNet.")
+    return page
+
+
+def edge_page(assertions: Assertions, uri: str) -> dict[str, Any]:
+    row = assertions.edge(uri)
+    if row is None:
+        return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
+    return _with_version(render(row))
+
+
+def query_page(assertions: Assertions, query: Mapping[str, str]) -> dict[str, Any]:
+    asked = {key: value for key, value in query.items() if key in _QUERY_KEYS}
+    criteria = {key: value for key, value in asked.items() if key != "uri"}
+    place = _Place("/query", asked, *_window(query, default_limit=50))
+    return _listing(assertions, criteria, place)
+
+
+def number(query: Mapping[str, str], key: str, default: int, largest: int) -> int:
+    """A parameter between 0 and the largest; nonsense is the default.
+
+    >>> [number({"limit": text}, "limit", 20, 1_000) for text in ("7", "-1", "5000", "many")]
+    [7, 0, 1000, 20]
+    """
+    try:
+        wanted = int(query.get(key, default))
+    except ValueError:
+        wanted = default
+    return max(0, min(largest, wanted))
+
+
+def as_wished(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
+    """A browser is shown the JSON inside a web page."""
+    if answer.content_type != JSON or not wants_html(accept, query):
+        return answer
+    text = html.escape(answer.body.decode())
+    page = f"<!DOCTYPE html>\n<title>ConceptNet API</title>\n<pre>{text}</pre>\n"
+    return Answer(answer.status, page.encode(), HTML, answer.headers)
+
+
+def wants_html(accept: str, query: Mapping[str, str]) -> bool:
+    """Is this a browser? Whoever likes JSON as much as HTML gets JSON.
+
+    >>> wants_html("text/html,application/xml;q=0.9,*/*;q=0.8", {}), wants_html("*/*", {})
+    (True, False)
+    """
+    if query.get("format") in ("json", "html"):
+        return query["format"] == "html"
+    wishes = accept.lower()
+    if "text/" not in wishes:
+        return False
+    as_json = max(_quality(wishes, JSON), _quality(wishes, "application/ld+json"))
+    return _quality(wishes, "text/html") > as_json
+
+
+class _Place(NamedTuple):
+    """Where in which list a page is."""
+
+    path: str
+    parameters: Mapping[str, str]
+    offset: int
+    limit: int
+
+    def at(self, offset: int) -> str:
+        pairs = sorted(self.parameters.items())
+        return _url(self.path, [*pairs, ("offset", offset), ("limit", self.limit)])
+
+
+def _window(query: Mapping[str, str], default_limit: int) -> tuple[int, int]:
+    offset = number(query, "offset", default=0, largest=100_000)
+    return offset, number(query, "limit", default_limit, largest=1_000)
+
+
+def _listing(assertions: Assertions, criteria: Mapping[str, str], place: _Place) -> dict[str, Any]:
+    rows, has_more = assertions.find(criteria, place.offset, place.limit)
+    own_url = _url(place.path, place.parameters.items())
+    page = _with_version({"@id": own_url, "edges": [render(row) for row in rows]})
+    if has_more or place.offset:
+        page["view"] = _view(place, has_more)
+    return page
+
+
+def _view(place: _Place, has_more: bool) -> dict[str, str]:
+    view = {
+        "@id": place.at(place.offset),
+        "@type": "PartialCollectionView",
+        "firstPage": place.at(0),
+        "paginatedProperty": "edges",
+    }
+    if place.offset:
+        view["previousPage"] = place.at(max(0, place.offset - place.limit))
+    if has_more:
+        view["nextPage"] = place.at(place.offset + place.limit)
+        view["comment"] = "There are more results. Follow the 'nextPage' link for more."
+    return view
+
+
+def _url(path: str, pairs: Iterable[tuple[str, str | int]]) -> str:
+    parameters = "&".join(f"{key}={value}" for key, value in pairs)
+    return f"{path}?{parameters}" if parameters else path
+
+
+def _with_version(content: dict[str, Any]) -> dict[str, Any]:
+    return {**content, "@context": CONTEXT, "version": VERSION}
+
+
+def _with_error(content: dict[str, Any], status: int, details: str) -> dict[str, Any]:
+    return _with_version({**content, "error": {"details": details, "status": status}})
+
+
+def _redirect_or_not_found(path: str, query: Mapping[str, str]) -> Answer:
+    """Doubled slashes matter only ahead of the URI: inside, they belong to web addresses."""
+    merged = re.sub("/{2,}", "/", path)
+    if merged == path or not (_LOOKUP.fullmatch(merged) or merged in ("/query", "/search")):
+        return json_error(404, f"{path!r} isn't a URL that we understand.")
+    location = quote(merged, safe="/[],:") + ("?" + urlencode(query) if query else "")
+    return html_error(308, "You should be redirected automatically.", {"Location": location})
+
+
+def _quality(accept: str, media_type: str) -> float:
+    wishes = {}
+    for wish in accept.split(","):
+        name, _, parameters = wish.partition(";")
+        quality = _QUALITY.search(parameters)
+        wishes[name.strip()] = float(quality[1]) if quality else 1.0
+    family = media_type.partition("/")[0] + "/*"
+    return next((wishes[name] for name in (media_type, family, "*/*") if name in wishes), 0.0)
