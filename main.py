@@ -188,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
     add("--no-media", action="store_true", help="relations only (all that this version harvests)")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
     add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
-    add_place_flags(result)
+    settings_of.add_place_flags(result)
     add("--port", type=int, default=8084, help="for mirror (%(default)s; 0: any free one)")
     add("--host", default="127.0.0.1", help="for mirror (%(default)s)")
     add("--rate-limit", action="store_true", help="for mirror: limit clients like the original")
@@ -196,14 +196,6 @@ def parser() -> argparse.ArgumentParser:
     add("-q", "--quiet", action="store_true", help="only errors")
     add("-v", "--verbose", action="store_true", help="log everything")
     return result
-
-
-def add_place_flags(to: argparse.ArgumentParser) -> None:
-    """The flags that main.py, history.py and clear.py share."""
-    to.add_argument("--config", type=Path, metavar="FILE", help="settings (default: sheaf.toml)")
-    to.add_argument("--state", metavar="DIR", help="where the harvest keeps its record (state)")
-    to.add_argument("--graph", metavar="URL", help="sqlite:PATH (default: graph.db in the state)")
-    to.add_argument("--media", metavar="DIR", help="where media files go (m)")
 
 
 if __name__ == "__main__":

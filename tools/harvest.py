@@ -69,7 +69,8 @@ class Harvest:
         """Harvest until there is no more work or somebody stops it; raises what ended it badly."""
         self._check_identity()
         self._listen()
-        self.pools.discover(*self.job.seeds)
+        new = self.pools.discover(*self.job.seeds)
+        before = self.pools.moves
         for monitor in self._monitors:
             monitor.start()
         while any(monitor.is_alive() for monitor in self._monitors):
@@ -77,7 +78,7 @@ class Harvest:
             show()
         if self._fatal is not None:
             raise self._fatal
-        if self.pools.moves:
+        if new or self.pools.moves > before:
             snapshot(self._file)
 
     @property

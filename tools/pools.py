@@ -277,9 +277,7 @@ class Pools:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._db.execute(
-                    "UPDATE tally SET counts = ?", (orjson.dumps(self._counts).decode(),)
-                )
+                self._write_tally(self._counts)
                 self._db.execute("COMMIT")
             except BaseException:
                 self._counts = before
@@ -307,7 +305,12 @@ class Pools:
         names = {id_: name for name, id_ in self._ids.items()}
         for id_, count in self._db.execute("SELECT pool, count(*) FROM uri GROUP BY pool"):
             counts[names[id_]] = count
+        if counts != recorded:
+            self._write_tally(counts)
         return counts
+
+    def _write_tally(self, counts: Mapping[str, int]) -> None:
+        self._db.execute("UPDATE tally SET counts = ?", (orjson.dumps(counts).decode(),))
 
     def _insert(self, group: Found, depth: int) -> tuple[str, list[Row]]:
         """Insert what is new; the rows are returned if they can fall into the window."""

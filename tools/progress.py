@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from queue import Empty
+from typing import Any
 
 from tqdm import tqdm
 
@@ -32,8 +33,8 @@ class Progress:
         self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
-        self._bars: dict[str, tqdm[None]] = {}
-        self._relations: tqdm[None] | None = None
+        self._bars: dict[str, tqdm[Any]] = {}
+        self._relations: tqdm[Any] | None = None
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
 

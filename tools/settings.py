@@ -6,6 +6,7 @@ file that only its owner can read, and is never part of a printed setting.
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import os
 import stat
@@ -23,6 +24,7 @@ from tools.rules import ALL_RELATIONS, RELATIONS
 DEFAULT_FILE = Path("sheaf.toml")
 PROXIES_VARIABLE = "SHEAF_PROXIES"
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
+PLACES = ("state", "graph", "media")
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -93,6 +95,18 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     settings = _with_proxies(settings)
     _check(settings)
     return settings
+
+
+def add_place_flags(to: argparse.ArgumentParser) -> None:
+    """The flags that main.py, history.py and clear.py share."""
+    to.add_argument("--config", type=Path, metavar="FILE", help="settings (default: sheaf.toml)")
+    to.add_argument("--state", metavar="DIR", help="where the harvest keeps its record (state)")
+    to.add_argument("--graph", metavar="URL", help="sqlite:PATH (default: graph.db in the state)")
+    to.add_argument("--media", metavar="DIR", help="where media files go (m)")
+
+
+def load_places(arguments: argparse.Namespace) -> Settings:
+    return load(arguments.config, {key: getattr(arguments, key) for key in PLACES})
 
 
 def read_toml(path: Path | None) -> dict[str, Any]:

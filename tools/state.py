@@ -11,6 +11,7 @@ import logging
 import os
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from threading import Event, Thread
@@ -123,6 +124,7 @@ class Checkpointer(Thread):
 
     def __init__(self, path: Path, lock: AbstractContextManager[Any]) -> None:
         super().__init__(name="checkpointer", daemon=True)
+        self.path = path
         self._db = _connect(path)
         self._lock = lock
         self._due = Event()
@@ -200,11 +202,24 @@ def _make_durable(path: Path) -> None:
 
 def set_aside(folder: Path) -> Path | None:
     """Move everything of a harvest but its lock into `aside-<n>`; None if there was nothing."""
-    old = [path for path in folder.iterdir() if path.name != LOCK and not _is_aside(path)]
+    return _move_aside(folder, [path for path in folder.iterdir() if path.name != LOCK])
+
+
+def set_pools_aside(path: Path) -> Path | None:
+    """The file, its log and its snapshots; the next harvest begins anew."""
+    return _move_aside(path.parent, [*_files(path), path.parent / "snapshots"])
+
+
+def _files(path: Path) -> list[Path]:
+    """What belongs together: a log left beside another file would be applied to it."""
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+def _move_aside(folder: Path, paths: Iterable[Path]) -> Path | None:
+    old = [path for path in paths if path.exists() and not path.name.startswith("aside-")]
     if not old:
         return None
-    number = 1 + sum(_is_aside(path) for path in folder.iterdir())
-    aside = folder / f"aside-{number}"
+    aside = folder / f"aside-{1 + len(list(folder.glob('aside-*')))}"
     aside.mkdir()
     for path in old:
         path.rename(aside / path.name)
@@ -222,23 +237,8 @@ def restore(snapshot_file: Path, path: Path) -> None:
                 source.backup(target)
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
-    _set_pools_aside(path)
+    _move_aside(path.parent, _files(path))
     part.replace(path)
-
-
-def _set_pools_aside(path: Path) -> None:
-    """The file and its log belong together: a log beside another file would be applied to it."""
-    files = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-    present = [file for file in files if file.exists()]
-    if present:
-        aside = path.parent / f"aside-{1 + sum(map(_is_aside, path.parent.iterdir()))}"
-        aside.mkdir()
-        for file in present:
-            file.rename(aside / file.name)
-
-
-def _is_aside(path: Path) -> bool:
-    return path.name.startswith("aside-")
 
 
 class Look(NamedTuple):

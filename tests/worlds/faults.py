@@ -7,7 +7,7 @@
 /truncated?length=1  /truncated         400 of 1000 bytes, with and without their number announced
 /dribble  /dribble-headers              a byte every 50 ms for ever, in the body or in the headers
 /hang  /hang-after-headers              silence
-/stream  /crumbs                        a body without end, in large pieces or in chunks of two bytes
+/stream  /crumbs                        a body without end, in large pieces or two-byte chunks
 /bomb/gzip  /onion                      100 MB in 100 kB; gzip in gzip in gzip ...
 /reset                                  the connection is torn down
 /redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
@@ -249,8 +249,8 @@ class FaultServer(SocketServer):
             case ["status", status]:
                 return answer(int(status), b"because")
             case ["status", status, "then", count]:
-                failed = self.hits[request.path] > int(count)
-                return answer(200, b"ok") if failed else answer(int(status), b"not yet")
+                better = self.hits[request.path] > int(count)
+                return answer(200, b"ok") if better else answer(int(status), b"not yet")
             case ["429", *how]:
                 return answer(429, TOO_MANY, "text/html; charset=utf-8", **_pause(how))
             case ["503", "retry-after", value]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import select
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -46,10 +47,14 @@ class Proxy(SocketServer):
     def converse(self, connection: socket.socket) -> None:
         raise NotImplementedError
 
-    def reach(self, host: str, port: int) -> socket.socket:
+    @contextmanager
+    def reach(self, host: str, port: int) -> Iterator[socket.socket]:
         target = socket.create_connection((host, port), timeout=5)
         self.outgoing.add(target.getsockname())
-        return self.adopt(target)
+        try:
+            yield self.adopt(target)
+        finally:
+            self.drop(target)
 
     def relay(self, one: socket.socket, other: socket.socket) -> None:
         """Copy both ways until either side ends."""
@@ -83,21 +88,19 @@ class HttpProxy(Proxy):
     def _tunnel(self, connection: socket.socket, target: str) -> None:
         self.tunnels += 1
         host, _, port = target.rpartition(":")
-        with contextlib.closing(self.reach(host, int(port))) as out:
+        with self.reach(host, int(port)) as out:
             connection.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
             self.relay(connection, out)
-            self.drop(out)
 
     def _forward(self, connection: socket.socket, target: str, headers: dict[str, str]) -> None:
         parts = urlsplit(target)
         headers = {name: value for name, value in headers.items() if not name.startswith("proxy-")}
         lines = [f"{name}: {value}" for name, value in (headers | {"connection": "close"}).items()]
         path = parts.path + (f"?{parts.query}" if parts.query else "")
-        with contextlib.closing(self.reach(parts.hostname or "", parts.port or 80)) as out:
+        with self.reach(parts.hostname or "", parts.port or 80) as out:
             out.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode("latin-1"))
             with out.makefile("rb") as reader:
                 connection.sendall(reader.readline() + b"Connection: close\r\n" + reader.read())
-            self.drop(out)
 
 
 class Socks5Proxy(Proxy):
@@ -128,11 +131,10 @@ class Socks5Proxy(Proxy):
         else:
             host = socket.inet_ntoa(self._read(connection, 4))
         port = int.from_bytes(self._read(connection, 2), "big")
-        with contextlib.closing(self.reach(host, port)) as out:
+        with self.reach(host, port) as out:
             self.tunnels += 1
             connection.sendall(b"\x05\x00\x00\x01" + bytes(6))
             self.relay(connection, out)
-            self.drop(out)
 
     def _read(self, connection: socket.socket, count: int) -> bytes:
         data = b""

@@ -1,0 +1,81 @@
+"""Empties the graph, after its user typed its name. What the pools know is set aside with it:
+
+a harvest that believes everything finished would leave an empty graph empty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from tools.errors import Fatal
+from tools.graphs import open_graph, sqlite_path
+from tools.graphs.sqlite import SqliteGraph
+from tools.instance import only_instance
+from tools.settings import Settings, add_place_flags, load_places
+from tools.state import set_pools_aside
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    try:
+        settings = load_places(arguments)
+        if not sqlite_path(settings.graph_url).exists():
+            print(f"there is no graph at {settings.graph_url}: nothing to clear")
+            return 0
+        with (
+            only_instance(settings.state),
+            closing(open_graph(settings.graph_url)) as graph,
+        ):
+            return clear(settings, graph, arguments)
+    except Fatal as error:
+        print(f"clear: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def clear(settings: Settings, graph: SqliteGraph, arguments: argparse.Namespace) -> int:
+    counts = graph.counts()
+    print(f"{settings.graph_url} holds", end=" ")
+    print(", ".join(f"{number:,} {name}" for name, number in counts._asdict().items()))
+    if arguments.dry_run:
+        print("nothing was changed (--dry-run)")
+        return 0
+    name = sqlite_path(settings.graph_url).name
+    if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
+        print("that is not its name; nothing was changed")
+        return 2
+    graph.clear()
+    print("the graph is empty")
+    if settings.pools_file.exists() and (arguments.yes or is_wanted(settings.pools_file)):
+        aside = set_pools_aside(settings.pools_file)
+        print(f"the pools are set aside in {aside}; the next harvest begins anew")
+    return 0
+
+
+def is_wanted(pools: Path) -> bool:
+    answer = ask(f"Set {pools} aside too, so that the next harvest begins anew? [Y/n] ")
+    return answer.lower() in ("", "y", "yes")
+
+
+def ask(question: str) -> str:
+    """An ended input answers nothing, so it agrees to nothing."""
+    try:
+        return input(question).strip()
+    except EOFError:
+        print()
+        return "no"
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="clear.py", description=__doc__)
+    result.add_argument("--dry-run", action="store_true", help="say what is there, change nothing")
+    result.add_argument("--yes", action="store_true", help="ask nothing")
+    add_place_flags(result)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""How far the harvest is. Reads the state; never changes it, never makes the harvest wait."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tools.add import Counts
+from tools.errors import Fatal, UsageError
+from tools.graphs import sqlite_path
+from tools.graphs.sqlite import look as look_at_graph
+from tools.progress import table
+from tools.settings import add_place_flags, load_places
+from tools.state import Look, look
+
+BAR = 40
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    try:
+        settings = load_places(arguments)
+        file = arguments.file or settings.pools_file
+        if not file.exists():
+            raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+        seen = look(file)
+        graph = graph_counts(settings.graph_url)
+    except Fatal as error:
+        print(f"history: {error}", file=sys.stderr)
+        return error.exit_code
+    print(as_json(seen, graph) if arguments.json else as_text(file, seen, graph))
+    return 0
+
+
+def graph_counts(url: str) -> Counts | None:
+    """None if there is no graph to read yet."""
+    try:
+        return look_at_graph(sqlite_path(url))
+    except sqlite3.Error:
+        return None
+
+
+def as_json(seen: Look, graph: Counts | None) -> str:
+    counts = (graph or Counts(0, 0, 0))._asdict()
+    return json.dumps(
+        {
+            "pools": in_order(seen.pools),
+            "graph": counts,
+            "done": seen.done,
+            "failures": seen.failures,
+            "harvest": seen.facts,
+        },
+        ensure_ascii=False,
+    )
+
+
+def as_text(file: Path, seen: Look, graph: Counts | None) -> str:
+    known = sum(seen.pools.values())
+    ended = seen.pools.get("finished", 0) + seen.pools.get("failed", 0)
+    share = ended / known if known else 0.0
+    lines = [f"{file}: {seen.facts.get('world', 'a harvest')}"]
+    lines.append(f"[{'#' * round(BAR * share):<{BAR}}] {share:.0%} of {known:,} known are done")
+    lines += ["Pools", table(in_order(seen.pools).items())]
+    if graph is not None:
+        lines += ["Graph", table(graph._asdict().items())]
+    if seen.failures:
+        lines += ["Failures by reason", table(seen.failures.items())]
+    return "\n".join(lines)
+
+
+def in_order(pools: Mapping[str, int]) -> dict[str, int]:
+    """In the order of a URI's life."""
+    ends = ("finished", "failed")
+    return {name: pools[name] for name in (*(key for key in pools if key not in ends), *ends)}
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="history.py", description=__doc__)
+    result.add_argument(
+        "file", nargs="?", type=Path, help="a snapshot instead of the running state"
+    )
+    result.add_argument("--json", action="store_true", help="for programs")
+    add_place_flags(result)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

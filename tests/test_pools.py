@@ -1,0 +1,385 @@
+"""Promise 1: a known URI is in exactly one pool, in memory, on disk, and after a crash."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from tools import pools as pools_module
+from tools.errors import StopHarvest
+from tools.pools import Pools
+from tools.stage import Found, Order, Stage, Task
+from tools.state import look
+
+FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
+URIS = st.lists(st.integers(0, 60).map(lambda n: f"/c/en/{n}"), max_size=6)
+
+
+def a_thread(_task: Task) -> Thread:
+    return Thread(target=lambda: None)
+
+
+def lease(pools: Pools, stage: Stage = FETCH) -> Task:
+    task = pools.lease(stage, a_thread)
+    assert task is not None
+    return task
+
+
+def leased_uris(pools: Pools, stage: Stage = FETCH) -> list[str]:
+    uris = []
+    while task := pools.lease(stage, a_thread):
+        uris.append(task.uri)
+    return uris
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "pools.db"
+
+
+@pytest.fixture
+def pools(file: Path) -> Iterator[Pools]:
+    result = Pools(file, [FETCH, EXTEND])
+    yield result
+    result.close()
+
+
+def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    assert list(pools.to_fetch) == ["/c/en/dog"]
+    task = lease(pools)
+    assert pools.on_fetch["/c/en/dog"] is task.thread
+    assert len(pools.on_fetch) == 1
+    assert "/c/en/dog" not in pools.to_fetch
+    pools.advance(task, "to_extend")
+    assert list(pools.to_extend) == ["/c/en/dog"]
+    task = lease(pools, EXTEND)
+    assert list(pools.on_extend) == ["/c/en/dog"]
+    pools.advance(task, "finished")
+    assert list(pools.finished) == ["/c/en/dog"]
+    assert pools.counts() == {
+        "finished": 1, "failed": 0, "to_fetch": 0, "on_fetch": 0, "to_extend": 0, "on_extend": 0,
+    }  # fmt: skip
+
+
+def test_what_is_known_is_not_discovered_again(pools: Pools) -> None:
+    assert pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat", "/c/en/dog"])) == 2
+    pools.advance(lease(pools), "finished", [Found("fetch", ["/c/en/cat", "/c/en/dog"])])
+    assert pools.discover(Found("extend", ["/c/en/dog"])) == 0
+    assert (len(pools.to_fetch), len(pools.finished), len(pools.to_extend)) == (1, 1, 0)
+
+
+def test_the_oldest_is_handed_out_first(pools: Pools) -> None:
+    names = [f"/c/en/{n}" for n in random.Random(1).sample(range(10_000), 3000)]
+    pools.discover(Found("fetch", names))
+    assert leased_uris(pools) == names
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [("deepest", ["c", "d", "b", "a"]), ("priority", ["d", "b", "c", "a"])],
+)
+def test_a_job_may_choose_another_order(file: Path, order: Order, expected: list[str]) -> None:
+    stage = Stage("fetch", 8, order)
+    pools = Pools(file, [stage])
+    pools.discover(
+        Found("fetch", ["a"], priority=9, depth=0), Found("fetch", ["b"], priority=1, depth=1)
+    )
+    pools.discover(
+        Found("fetch", ["c"], priority=5, depth=3), Found("fetch", ["d"], priority=0, depth=2)
+    )
+    assert leased_uris(pools, stage) == expected
+    pools.close()
+
+
+def test_what_comes_later_but_ranks_higher_overtakes_a_full_window(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage("fetch", 8, "priority")
+    monkeypatch.setattr(pools_module, "WINDOW", 4)
+    pools = Pools(file, [stage])
+    names = list(range(200))
+    random.Random(3).shuffle(names)
+    taken = []
+    for number in names:
+        pools.discover(Found("fetch", [str(number)], priority=number))
+        if number % 7 == 0:
+            taken.append(lease(pools, stage).uri)
+    rest = leased_uris(pools, stage)
+    assert rest == sorted(rest, key=int)
+    assert sorted([*taken, *rest], key=int) == [str(number) for number in range(200)]
+    pools.close()
+
+
+def test_levels_wait_for_the_level_above(file: Path) -> None:
+    stage = Stage("fetch", 8, "levels")
+    pools = Pools(file, [stage])
+    pools.discover(Found("fetch", ["root", "slow"]))
+    root, slow = lease(pools, stage), lease(pools, stage)
+    pools.advance(root, "finished", [Found("fetch", ["child"])])
+    assert pools.lease(stage, a_thread) is None  # slow is still at work one level above
+    pools.retry_later(slow, "busy", delay=60)
+    assert pools.lease(stage, a_thread) is None  # and still waits for its next attempt
+    pools.close()
+
+
+def test_a_delayed_uri_is_ready_when_its_time_comes(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    assert pools.lease(FETCH, a_thread) is None
+    due = pools.seconds_to_next_due(FETCH)
+    assert due is not None and 99 < due <= 100
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 101)
+    assert lease(pools).attempts == 1
+    assert pools.seconds_to_next_due(FETCH) is None
+
+
+def test_a_clock_that_jumps_back_does_not_delay_for_ever(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 30 * 86_400)
+    assert lease(pools).uri == "/c/en/dog"
+
+
+def test_attempts_are_counted_only_when_spent(pools: Pools) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    pools.retry_later(lease(pools), "source down", spent=False)
+    pools.retry_later(lease(pools), "its own fault", spent=True)
+    task = lease(pools)
+    assert task.attempts == 1
+    pools.give_up(task, "no such thing")
+    assert list(pools.failed) == ["/c/en/dog"]
+
+
+def test_a_task_that_was_taken_back_changes_nothing_any_more(pools: Pools) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    late = lease(pools)
+    pools.retry_later(late, "stopped", spent=False)
+    again = lease(pools)
+    pools.advance(late, "finished", [Found("fetch", ["/c/en/late"])])
+    pools.give_up(late, "late")
+    assert list(pools.on_fetch) == ["/c/en/dog"]
+    assert again.uri == "/c/en/dog" and len(pools.to_fetch) == 0
+
+
+def test_a_crash_returns_what_was_at_work(file: Path, pools: Pools) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat"]))
+    lease(pools)
+    after = reopened_after_crash(file)
+    assert after.counts()["to_fetch"] == 2
+    assert leased_uris(after) == ["/c/en/dog", "/c/en/cat"]
+    after.close()
+
+
+def test_discovered_from_twenty_threads_while_it_moves_it_is_handed_out_once(pools: Pools) -> None:
+    start = Barrier(20)
+    handed_out: list[str] = []
+
+    def discover_and_work() -> None:
+        start.wait(timeout=10)
+        for _ in range(20):
+            pools.discover(Found("fetch", ["/c/en/dog"]))
+            if task := pools.lease(FETCH, a_thread):
+                handed_out.append(task.uri)
+                pools.advance(task, "finished", [Found("fetch", ["/c/en/dog"])])
+
+    run_all([Thread(target=discover_and_work) for _ in range(20)])
+    assert handed_out == ["/c/en/dog"]
+
+
+def test_a_reader_sees_the_same_counts(file: Path, pools: Pools) -> None:
+    pools.discover(Found("fetch", [str(n) for n in range(10)]))
+    lease(pools)
+    pools.give_up(lease(pools), "no such thing")
+    pools.advance(lease(pools), "finished")
+    seen = look(file)
+    assert seen.pools == pools.counts()
+    assert seen.failures == {"no such thing": 1}
+    assert seen.done["fetch"] == pools.done(FETCH) == 2
+
+
+def test_a_state_that_cannot_be_written_stops_the_harvest_and_changes_nothing(
+    pools: Pools,
+) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    task = lease(pools)
+    before = pools.counts()
+    pools._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(StopHarvest, match="cannot be written"):
+        pools.advance(task, "finished", [Found("fetch", ["/c/en/cat"])])
+    assert pools.counts() == before
+    pools._db.execute("PRAGMA query_only = OFF")
+    pools.advance(task, "finished")
+    assert list(pools.finished) == ["/c/en/dog"]
+
+
+def test_hostile_strings_are_kept_literally(pools: Pools) -> None:
+    strange = [
+        "/c/en/'; DROP TABLE uri; --",
+        "/c/en/\u202eevil",
+        "/c/en/😀",
+        '/c/en/"\\',
+        "/c/en/../..",
+    ]
+    pools.discover(Found("fetch", strange))
+    assert leased_uris(pools) == strange
+
+
+def run_all(threads: list[Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+
+
+def reopened_after_crash(file: Path, stages: tuple[Stage, ...] = (FETCH, EXTEND)) -> Pools:
+    """What a new process finds: exactly the bytes the dead one had handed to the system."""
+    copy = Path(tempfile.mkdtemp(dir=file.parent))
+    for part in file.parent.glob("pools.db*"):
+        shutil.copy(part, copy / part.name)
+    return Pools(copy / file.name, stages)
+
+
+class Moves(RuleBasedStateMachine):
+    """Random moves against a model that knows where each URI must be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.file = self.folder / "pools.db"
+        self.pools = Pools(self.file, [FETCH, EXTEND])
+        self.model: dict[str, str] = {}
+        self.tasks: list[Task] = []
+
+    def teardown(self) -> None:
+        self.pools.close()
+        shutil.rmtree(self.folder)
+
+    @rule(uris=URIS, stage=st.sampled_from(["fetch", "extend"]))
+    def discover(self, uris: list[str], stage: str) -> None:
+        new = {uri for uri in uris if uri not in self.model}
+        assert self.pools.discover(Found(stage, uris)) == len(new)
+        self.model |= dict.fromkeys(new, f"to_{stage}")
+
+    @rule(stage=st.sampled_from([FETCH, EXTEND]))
+    def lease(self, stage: Stage) -> None:
+        task = self.pools.lease(stage, a_thread)
+        if task is not None:
+            assert self.model[task.uri] == stage.waiting
+            self.model[task.uri] = stage.active
+            self.tasks.append(task)
+
+    @rule(uris=URIS, data=st.data())
+    def advance(self, uris: list[str], data: st.DataObject) -> None:
+        if task := self._some_task(data):
+            to = data.draw(st.sampled_from(["finished", "to_extend"]))
+            self.pools.advance(task, to, [Found("fetch", uris)])
+            self.model[task.uri] = to
+            self.model |= {uri: "to_fetch" for uri in uris if uri not in self.model}
+
+    @rule(data=st.data(), delay=st.sampled_from([0.0, 1000.0]), spent=st.booleans())
+    def retry_later(self, data: st.DataObject, delay: float, spent: bool) -> None:
+        if task := self._some_task(data):
+            self.pools.retry_later(task, "later", delay, spent)
+            self.model[task.uri] = task.stage.waiting
+
+    @rule(data=st.data())
+    def give_up(self, data: st.DataObject) -> None:
+        if task := self._some_task(data):
+            self.pools.give_up(task, "never")
+            self.model[task.uri] = "failed"
+
+    @rule(seed=st.integers(0, 1000))
+    def many_threads_at_once(self, seed: int) -> None:
+        """Each thread makes random moves of its own; the model learns what each acknowledged."""
+        start = Barrier(4)
+        known: list[set[str]] = [set() for _ in range(4)]
+
+        def move(number: int) -> None:
+            chance = random.Random(seed * 10 + number)
+            start.wait(timeout=10)
+            for _ in range(6):
+                found = [f"/c/en/{chance.randrange(60)}" for _ in range(3)]
+                if task := self.pools.lease(chance.choice([FETCH, EXTEND]), a_thread):
+                    ending = chance.randrange(4)
+                    if ending == 0:
+                        self.pools.retry_later(task, "later", spent=False)
+                        continue
+                    if ending == 1:
+                        self.pools.give_up(task, "never")
+                        continue
+                    self.pools.advance(task, "finished", [Found("fetch", found)])
+                    known[number] |= {task.uri, *found}
+
+        run_all([Thread(target=move, args=(number,)) for number in range(4)])
+        for each in known:
+            for uri in each:
+                assert self.pools.pool_of(uri) is not None
+        self.model = self._where_everything_is()
+
+    @rule()
+    def crash(self) -> None:
+        after = reopened_after_crash(self.file)
+        self.pools.close()
+        self.pools = after
+        self.file = self.pools._checkpointer.path
+        self.tasks = []
+        self.model = {uri: pool.replace("on_", "to_") for uri, pool in self.model.items()}
+
+    @invariant()
+    def every_known_uri_is_in_exactly_one_pool(self) -> None:
+        assert self._where_everything_is() == self.model
+        counts = Counter(self.model.values())
+        assert self.pools.counts() == {name: counts[name] for name in self.pools.counts()}
+        assert look(self.file).pools == self.pools.counts()
+
+    def _where_everything_is(self) -> dict[str, str]:
+        where: dict[str, str] = {}
+        for pool in self.pools.counts():
+            for uri in self.pools.uris(pool):
+                assert uri not in where, f"{uri} is in {where[uri]} and in {pool}"
+                where[uri] = pool
+        return where
+
+    def _some_task(self, data: st.DataObject) -> Task | None:
+        self.tasks = [task for task in self.tasks if self.pools._is_leased(task)]
+        if not self.tasks:
+            return None
+        return self.tasks.pop(data.draw(st.integers(0, len(self.tasks) - 1)))
+
+
+TestMoves = Moves.TestCase
+TestMoves.settings = settings(
+    max_examples=30,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+def test_an_integrity_check_finds_nothing_after_all_that(file: Path, pools: Pools) -> None:
+    pools.discover(Found("fetch", [str(n) for n in range(5000)]))
+    for _ in range(500):
+        pools.advance(lease(pools), "finished", [Found("fetch", [])])
+    db = sqlite3.connect(file)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
