@@ -169,14 +169,14 @@ class Client:
 
     def get(self, url: str, accept: str, tries: int | None = None) -> Answer:
         """The answer to a GET, after retries and redirects; only 2xx is an answer."""
-        for hop in range(MAX_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
+            if not _is_web_address(url):
+                raise GiveUp(f"no web address: {_shown(url)}")
             answer = self._get_with_retries(url, accept, tries or self._settings.tries)
             if answer.status not in REDIRECTS:
                 return answer
-            url = urljoin(url, answer.headers.get("Location", ""))
-            if urlsplit(url).scheme not in ("http", "https") or hop == MAX_REDIRECTS:
-                break
-        raise GiveUp(f"redirected too often or to no web address: {_shown(url)}")
+            url = _redirected(answer)
+        raise GiveUp(f"redirected too often, at last to {_shown(url)}")
 
     def _get_with_retries(self, url: str, accept: str, tries: int) -> Answer:
         for attempt in itertools.count(1):
@@ -198,7 +198,7 @@ class Client:
         if status in TRY_AGAIN:
             raise ServerTrouble(f"{host} answered HTTP {status}")
         self._rests.pop(host, None)
-        if status >= 400 or status < 200:
+        if not 200 <= status < 300 and status not in REDIRECTS:
             raise GiveUp(f"HTTP {status} for {_shown(answer.url)}")
         return answer
 
@@ -245,13 +245,12 @@ class Client:
 
     def _read(self, raw: urllib3.HTTPResponse) -> bytes:
         limit = self._settings.max_bytes
-        chunks, size = [], 0
+        body = bytearray()
         for chunk in raw.stream(CHUNK, decode_content=True):
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > limit:
+            body += chunk
+            if len(body) > limit:
                 raise GiveUp(f"the answer is larger than {limit:,} bytes")
-        return b"".join(chunks)
+        return bytes(body)
 
     def _await_turn(self, host: str) -> None:
         """Wait until the host's limits allow a request; do not even ask a host that rests."""
@@ -262,19 +261,22 @@ class Client:
         while bucket is not None:
             now = int(bucket.now())  # type: ignore[no-untyped-call]
             bucket.leak(now)
-            decision = bucket.put_decision(RateItem(host, now))
-            if decision.failing_rate is None:  # type: ignore[union-attr]
+            if bucket.put(RateItem(host, now)):
                 return
-            self._wait((decision.retry_after_ms or 50) / 1000)  # type: ignore[union-attr]
+            self._wait(_until_room(bucket, now))
 
     def _let_rest(self, host: str, answer: Answer) -> float:
-        """How long the host is left alone: what it asks for, else a while that grows."""
-        rests = self._rests.get(host, 0) + 1
-        self._rests[host] = rests
+        """How long the host is left alone: what it asks for, else a while that grows.
+
+        Requests under way together are refused together: that is one rest, not several.
+        """
+        rests = self._rests.get(host, 0)  # read before and written after the other: no lock needed
+        rests += self._resting_until.get(host, 0.0) <= time.monotonic()
         asked = _retry_after(answer.headers.get("Retry-After", ""))
         own = FIRST_REST_S * 2 ** (rests - 1) * random.uniform(0.9, 1.1)
         pause = min(own if asked is None else asked, LONGEST_REST_S)
         self._resting_until[host] = time.monotonic() + pause
+        self._rests[host] = rests
         return pause
 
     def _wait(self, seconds: float) -> None:
@@ -290,19 +292,49 @@ def _bucket(host: str, rates: Sequence[str]) -> InMemoryBucket:
     parsed = []
     for rate in rates:
         count, _, period = rate.partition("/")
-        if not count.isdigit() or not int(count) or period not in PERIODS:
+        if not count.isdecimal() or not int(count) or period not in PERIODS:
             raise UsageError(f"http.limits for {host}: {rate!r} is not like 120/minute")
         parsed.append(Rate(int(count), PERIODS[period]))
-    return InMemoryBucket(sorted(parsed, key=lambda rate: rate.interval))
+    try:
+        return InMemoryBucket(parsed)
+    except ValueError as error:
+        raise UsageError(
+            f"http.limits for {host}: give at least one, and let a longer period allow more in all"
+            " but not more per second"
+        ) from error
+
+
+def _until_room(bucket: InMemoryBucket, now: int) -> float:
+    """Seconds until the request that fills the tightest limit is old enough."""
+    filling = ((rate, bucket.peek(rate.limit - 1)) for rate in bucket.rates)
+    waits = [item.timestamp + rate.interval - now + 1 for rate, item in filling if item]
+    return max(waits, default=1) / 1000
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _redirected(answer: Answer) -> str:
+    """Where the answer sends us; nowhere if that makes no sense."""
+    location = answer.headers.get("Location", "")
+    try:
+        return urljoin(answer.url, location) if location else ""
+    except ValueError:
+        return ""
 
 
 def _retry_after(value: str) -> float | None:
     """Seconds, or a date; None if it is neither."""
-    if value.strip().isdigit():
+    if value.strip().isdecimal():
         return float(value)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -316,4 +348,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _shown(url: str) -> str:
-    return without_password(url) + urlsplit(url).path
+    try:
+        return without_password(url) + urlsplit(url).path
+    except ValueError:
+        return "one that cannot be read"

@@ -203,4 +203,4 @@ class Monitor(Thread):
             pause = min(FIRST_REST_S * 2 ** (self._rests - 1), LONGEST_REST_S)
             pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
             self._rest_until = time.monotonic() + pause
-            logger.warning("%s waits %.1f s: %s", self.stage.name, pause, reason)
+            logger.warning("%s waits %.2f s: %s", self.stage.name, pause, reason)

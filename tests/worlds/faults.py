@@ -173,6 +173,7 @@ class FaultServer(SocketServer):
         self.hits: Counter[str] = Counter()
         self.requests: list[Request] = []
         self.most_at_once = 0
+        self.asked = threading.Event()
         self._at_once = 0
         self._tls = tls
         self._gates: dict[str, threading.Barrier] = {}
@@ -207,6 +208,7 @@ class FaultServer(SocketServer):
             self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
+        self.asked.set()
         try:
             return self._fault(connection, request, unquote(request.path).strip("/").split("/"))
         finally:

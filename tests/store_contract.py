@@ -1,0 +1,133 @@
+"""What every graph store promises. The test of a store subclasses this and makes the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Thread
+
+import pytest
+
+from tools import uri
+from tools.add import Adder, Entity, Graph, Media, Relation, endpoints
+
+
+def relation(rel: str, start: str, end: str, weight: float = 1.0, **more: str | None) -> Relation:
+    texts = {"surface_text": None, "license": "cc:by/4.0", "dataset": "/d/test"} | more
+    return Relation(uri.assertion(f"/r/{rel}", start, end), rel, start, end, weight, **texts)
+
+
+def image(path: str, kind: str = "image") -> Media:
+    return Media(
+        path, kind, "image/png", "00" * 32, 1000, 640, 480, None, "cc0", "https://example.org/cc0",
+        "Ada", "https://example.org/page", "https://example.org/0.png", "test",
+    )  # fmt: skip
+
+
+DOG_IS_PET = relation("IsA", "/c/en/dog", "/c/en/pet", 2.0, surface_text="[[a dog]] is [[a pet]]")
+DOG_BARKS = relation("CapableOf", "/c/en/dog", "/c/en/bark")
+SENSE = relation("IsA", "/c/en/dog/n/wn/animal", "/c/en/dog")
+STRANGE = relation(
+    "HasA", "/c/en/o'neil\\\"s", "/c/en/'})_detach_delete_n_//", surface_text="\\ \" ' ü😀"
+)
+
+
+def write(graph: Graph, *relations: Relation) -> None:
+    graph.write([Entity.of(each) for each in endpoints(relations)], relations)
+
+
+class StoreContract:
+    """Subclasses give a fixture `open_store` that opens the same store again and again."""
+
+    @pytest.fixture
+    def graph(self, open_store: Callable[[], Graph]) -> Iterator[Graph]:
+        graph = open_store()
+        yield graph
+        graph.close()
+
+    def test_a_new_store_is_empty(self, graph: Graph) -> None:
+        assert graph.counts() == (0, 0, 0)
+        assert graph.relations_by_type() == {}
+
+    def test_what_is_written_can_be_read(self, graph: Graph) -> None:
+        write(graph, DOG_IS_PET, DOG_BARKS)
+        assert graph.counts() == (3, 2, 0)
+        assert graph.neighbours("/c/en/dog") == [DOG_IS_PET, DOG_BARKS]
+        assert graph.neighbours("/c/en/bark") == [DOG_BARKS]
+        assert graph.neighbours("/c/en/nobody") == []
+
+    def test_writing_twice_changes_nothing(self, graph: Graph) -> None:
+        for _ in range(2):
+            write(graph, DOG_IS_PET, DOG_BARKS)
+        assert graph.counts() == (3, 2, 0)
+
+    def test_a_changed_weight_changes_the_relation_and_makes_no_second(self, graph: Graph) -> None:
+        write(graph, DOG_IS_PET)
+        heavier = DOG_IS_PET._replace(weight=9.5, surface_text=None)
+        write(graph, heavier)
+        assert graph.neighbours("/c/en/pet") == [heavier]
+
+    def test_senses_are_entities_of_their_own(self, graph: Graph) -> None:
+        write(graph, SENSE, DOG_IS_PET)
+        assert graph.counts().entities == 3
+        assert graph.neighbours("/c/en/dog/n/wn/animal") == [SENSE]
+
+    def test_strange_strings_come_back_as_they_went_in(self, graph: Graph) -> None:
+        write(graph, STRANGE)
+        assert graph.neighbours(STRANGE.start) == [STRANGE]
+
+    def test_a_loop_is_one_neighbour(self, graph: Graph) -> None:
+        loop = relation("SimilarTo", "/c/en/same", "/c/en/same")
+        write(graph, loop)
+        assert graph.neighbours("/c/en/same") == [loop]
+
+    def test_relations_are_counted_by_type(self, graph: Graph) -> None:
+        write(graph, DOG_IS_PET, DOG_BARKS, SENSE)
+        assert graph.relations_by_type() == {"IsA": 2, "CapableOf": 1}
+
+    @pytest.mark.parametrize("owner", ["/c/en/dog", DOG_BARKS.uri])
+    def test_media_are_attached_once_and_replaced_whole(self, graph: Graph, owner: str) -> None:
+        write(graph, DOG_BARKS)
+        for _ in range(2):
+            graph.attach(owner, [image("m/0.png"), image("m/1.png"), image("m/0.gif", "visual")])
+        assert graph.counts().media == 3
+        graph.attach(owner, [image("m/1.png")])
+        assert graph.counts().media == 1
+
+    def test_media_survive_the_relation_being_written_again(self, graph: Graph) -> None:
+        write(graph, DOG_BARKS)
+        graph.attach(DOG_BARKS.uri, [image("m/0.png")])
+        write(graph, DOG_BARKS._replace(weight=3.0))
+        assert graph.counts().media == 1
+
+    def test_it_is_all_there_after_opening_again(self, open_store: Callable[[], Graph]) -> None:
+        first = open_store()
+        write(first, DOG_IS_PET)
+        first.close()
+        second = open_store()
+        assert second.neighbours("/c/en/dog") == [DOG_IS_PET]
+        second.close()
+
+    def test_clear_leaves_nothing(self, graph: Graph) -> None:
+        write(graph, DOG_IS_PET)
+        graph.attach("/c/en/dog", [image("m/0.png")])
+        graph.clear()
+        graph.clear()
+        assert graph.counts() == (0, 0, 0)
+
+    def test_many_workers_write_through_one_adder(self, graph: Graph) -> None:
+        adder = Adder(graph)
+        adder.start()
+
+        def work(number: int) -> None:
+            for step in range(20):
+                each = relation("IsA", f"/c/en/{number}_{step}", "/c/en/thing")
+                adder.add([Entity.of(uri) for uri in (each.start, each.end)], [each])
+
+        threads = [Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        adder.close()
+        assert graph.counts() == (161, 160, 0)
+        assert adder.written == 160

@@ -1,0 +1,355 @@
+"""Monitors: limits kept, places freed at once, an exact end, and what becomes of each error."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Semaphore, Thread
+
+import pytest
+
+from tools import monitor as monitor_module
+from tools.errors import Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
+from tools.monitor import Monitor
+from tools.pools import Pools
+from tools.stage import Done, Found, Stage, Task, Worker
+from tools.state import look
+
+PATIENCE_S = 20.0
+
+
+class Engine:
+    """Pools and monitors over workers made of plain functions."""
+
+    def __init__(self, file: Path, stages: dict[Stage, Worker], attempts: int = 3) -> None:
+        self.file = file
+        self.pools = Pools(file, list(stages))
+        self.ends: list[Fatal | None] = []
+        self.monitors: list[Monitor] = []
+        for stage, work in stages.items():
+            feeders = tuple(self.monitors)
+            self.monitors.append(
+                Monitor(stage, self.pools, work, attempts, self.ends.append, feeders)
+            )
+
+    def start(self, *uris: str) -> None:
+        self.pools.discover(Found(self.monitors[0].stage.name, uris))
+        for monitor in self.monitors:
+            monitor.start()
+
+    def run(self, *uris: str) -> dict[str, int]:
+        self.start(*uris)
+        return self.join()
+
+    def join(self) -> dict[str, int]:
+        for monitor in self.monitors:
+            monitor.join(PATIENCE_S)
+            assert not monitor.is_alive(), f"{monitor.name} does not end"
+        return self.pools.counts()
+
+
+EngineMaker = Callable[..., Engine]
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineMaker]:
+    monkeypatch.setattr(monitor_module, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(monitor_module, "FIRST_REST_S", 0.01)
+    made: list[Engine] = []
+
+    def make(stages: dict[Stage, Worker], attempts: int = 3) -> Engine:
+        made.append(Engine(tmp_path / f"pools{len(made)}.db", stages, attempts))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for monitor in each.monitors:
+            monitor.stop()
+        each.pools.close()
+
+
+def names(count: int) -> list[str]:
+    return [f"/c/en/{n}" for n in range(count)]
+
+
+def finish(_task: Task) -> Done:
+    return Done("finished")
+
+
+def wait_until(holds: Callable[[], bool], pools: Pools) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    with pools.changed:
+        while not holds():
+            left = deadline - time.monotonic()
+            assert left > 0, "it never happened"
+            pools.changed.wait(min(left, 0.05))
+
+
+def test_never_more_at_once_than_the_stage_allows(engine: EngineMaker) -> None:
+    places = Semaphore(3)
+    most: list[int] = []
+
+    def work(task: Task) -> Done:
+        assert places.acquire(blocking=False), "a fourth task at once"
+        most.append(len(harvest.pools.on_fetch))
+        places.release()
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 3): work})
+    assert harvest.run(*names(200))["finished"] == 200
+    assert max(most) <= 3
+    assert harvest.ends == [None]
+
+
+def test_a_place_is_free_at_once(engine: EngineMaker) -> None:
+    """40 tasks of 50 ms, eight at a time, are 250 ms of work; polling made it many times that."""
+    never = Event()
+    harvest = engine(
+        {Stage("fetch", 8): lambda _: Done("finished") if never.wait(0.05) else finish(_)}
+    )
+    begun = time.monotonic()
+    harvest.run(*names(40))
+    assert time.monotonic() - begun < 1.5
+
+
+def test_one_thread_for_each_task_named_for_it(engine: EngineMaker) -> None:
+    threads: dict[str, Thread] = {}
+
+    def work(task: Task) -> Done:
+        threads[task.uri] = harvest.pools.on_fetch[task.uri]  # type: ignore[assignment]
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 4): work})
+    harvest.run(*names(20))
+    assert len(set(threads.values())) == 20
+    assert all(thread.name == f"fetch {uri}" for uri, thread in threads.items())
+
+
+def test_what_a_task_finds_is_worked_on(engine: EngineMaker) -> None:
+    def work(task: Task) -> Done:
+        number = int(task.uri)
+        return Done(
+            "finished", [Found("fetch", [str(n) for n in (2 * number, 2 * number + 1) if n < 500])]
+        )
+
+    assert engine({Stage("fetch", 4): work}).run("1")["finished"] == 499
+
+
+def test_a_later_stage_ends_after_the_stages_that_feed_it(engine: EngineMaker) -> None:
+    """The last fetch is slow: the extend stage must wait for it, idle, and not for ever."""
+    release = Event()
+
+    def fetch(task: Task) -> Done:
+        if task.uri == "/c/en/0":
+            release.wait(PATIENCE_S)
+        return Done("to_extend")
+
+    harvest = engine({Stage("fetch", 2): fetch, Stage("extend", 2): finish})
+    harvest.start(*names(10))
+    wait_until(lambda: len(harvest.pools.finished) == 9, harvest.pools)
+    assert harvest.monitors[1].is_alive()
+    release.set()
+    assert harvest.join()["finished"] == 10
+
+
+def test_the_last_task_failing_slowly_is_tried_again_and_the_run_ends(engine: EngineMaker) -> None:
+    tries: Counter[str] = Counter()
+
+    def work(task: Task) -> Done:
+        tries[task.uri] += 1
+        if tries[task.uri] == 1:
+            Event().wait(0.1)
+            raise RetryLater("the store is slow and then fails")
+        return Done("finished")
+
+    assert engine({Stage("fetch", 1): work}).run("/c/en/last")["finished"] == 1
+
+
+def test_a_permanent_error_fails_at_once_with_its_reason(engine: EngineMaker) -> None:
+    tries: Counter[str] = Counter()
+
+    def work(task: Task) -> Done:
+        tries[task.uri] += 1
+        raise GiveUp("HTTP 404")
+
+    harvest = engine({Stage("fetch", 2): work})
+    assert harvest.run("/c/en/gone")["failed"] == 1
+    assert tries == {"/c/en/gone": 1}
+    assert look(harvest.file).failures == {"HTTP 404": 1}
+
+
+def test_a_transient_error_is_tried_again_and_given_up_in_the_end(engine: EngineMaker) -> None:
+    tries: Counter[str] = Counter()
+
+    def work(task: Task) -> Done:
+        tries[task.uri] += 1
+        raise RetryLater("it answers nonsense")
+
+    harvest = engine({Stage("fetch", 2): work}, attempts=4)
+    assert harvest.run("/c/en/odd", "/c/en/too")["failed"] == 2
+    assert tries == {"/c/en/odd": 4, "/c/en/too": 4}
+    assert look(harvest.file).failures == {"it answers nonsense (after 4 attempts)": 2}
+
+
+def test_a_bug_in_a_worker_is_logged_once_and_costs_one_uri(
+    engine: EngineMaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(task: Task) -> Done:
+        if task.uri == "/c/en/3":
+            raise KeyError("oops")
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 2): work})
+    assert harvest.run(*names(10)) | {"finished": 9, "failed": 1} == harvest.pools.counts()
+    bugs = [record for record in caplog.records if record.exc_info]
+    assert len(bugs) == 1 and "/c/en/3" in bugs[0].getMessage()
+    assert look(harvest.file).failures == {"a bug in Sheaf: KeyError('oops')": 1}
+
+
+def test_a_source_that_is_down_spends_no_attempts_and_the_stage_goes_on_by_itself(
+    engine: EngineMaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: Counter[str] = Counter()
+
+    def work(task: Task) -> Done:
+        calls["all"] += 1
+        if calls["all"] <= 8:
+            raise Unavailable("HTTP 502")
+        assert task.attempts == 0
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 4): work}, attempts=2)
+    assert harvest.run(*names(20))["finished"] == 20
+    pauses = [float(record.getMessage().split()[2]) for record in caplog.records]
+    assert len(pauses) >= 5 and pauses[-1] > 3 * pauses[0]
+
+
+def test_after_a_pause_one_task_goes_ahead_before_the_others_follow(engine: EngineMaker) -> None:
+    outcomes = iter(["down", "slow"])
+    beside_the_first: list[int] = []
+
+    def work(task: Task) -> Done:
+        outcome = next(outcomes, "")
+        if outcome == "down":
+            raise Unavailable("HTTP 502")
+        if outcome == "slow":
+            Event().wait(0.05)  # time enough for others to be handed out, if they were
+            beside_the_first.append(len(harvest.pools.on_fetch) - 1)
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 8): work})
+    harvest.monitors[0]._rests = 1  # the source was down just now
+    harvest.run(*names(30))
+    assert beside_the_first == [0]
+
+
+def test_a_fatal_error_gives_the_uri_back_and_is_reported(engine: EngineMaker) -> None:
+    def work(task: Task) -> Done:
+        raise StopHarvest("disk full")
+
+    harvest = engine({Stage("fetch", 1): work})
+    harvest.start("/c/en/dog")
+    wait_until(lambda: bool(harvest.ends), harvest.pools)
+    harvest.monitors[0].stop()
+    assert harvest.join()["to_fetch"] == 1
+    assert isinstance(harvest.ends[0], StopHarvest)
+
+
+def test_pause_hands_out_nothing_and_resume_goes_on(engine: EngineMaker) -> None:
+    harvest = engine({Stage("fetch", 2): finish})
+    harvest.monitors[0].pause()
+    harvest.start(*names(5))
+    assert not harvest.monitors[0].is_over()
+    assert harvest.pools.counts()["to_fetch"] == 5
+    harvest.monitors[0].resume()
+    assert harvest.join()["finished"] == 5
+
+
+def test_stop_lets_running_tasks_finish(engine: EngineMaker) -> None:
+    release = Event()
+
+    def work(task: Task) -> Done:
+        release.wait(PATIENCE_S)
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 2): work})
+    harvest.start(*names(10))
+    wait_until(lambda: len(harvest.pools.on_fetch) == 2, harvest.pools)
+    harvest.monitors[0].stop()
+    release.set()
+    counts = harvest.join()
+    assert (counts["finished"], counts["to_fetch"], counts["on_fetch"]) == (2, 8, 0)
+
+
+def test_what_does_not_finish_is_taken_back_and_its_late_result_ignored(
+    engine: EngineMaker,
+) -> None:
+    release, late = Event(), Event()
+
+    def work(task: Task) -> Done:
+        release.wait(PATIENCE_S)
+        late.set()
+        return Done("finished", [Found("fetch", ["/c/en/late"])])
+
+    harvest = engine({Stage("fetch", 1): work})
+    harvest.start("/c/en/slow")
+    wait_until(lambda: len(harvest.pools.on_fetch) == 1, harvest.pools)
+    thread = harvest.pools.on_fetch["/c/en/slow"]
+    harvest.monitors[0].stop()
+    assert harvest.monitors[0].take_back() == 1
+    assert harvest.join()["to_fetch"] == 1
+    release.set()
+    assert thread is not None
+    thread.join(PATIENCE_S)
+    assert late.is_set() and harvest.pools.counts()["finished"] == 0
+    assert "/c/en/late" not in harvest.pools.to_fetch
+
+
+def test_an_interrupted_task_goes_back_without_spending_an_attempt(engine: EngineMaker) -> None:
+    attempts: list[int] = []
+
+    def work(task: Task) -> Done:
+        attempts.append(task.attempts)
+        if len(attempts) == 1:
+            raise Interrupted("stopping")
+        return Done("finished")
+
+    engine({Stage("fetch", 1): work}).run("/c/en/dog")
+    assert attempts == [0, 0]
+
+
+def test_a_limit_ends_the_stage_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    for limit, total in ((5, 5), (5, 5), (8, 8), (None, 20)):
+        harvest = Engine(tmp_path / "pools.db", {Stage("fetch", 3, limit=limit): finish})
+        counts = harvest.run(*names(20))
+        assert counts["finished"] == total
+        assert counts["to_fetch"] == 20 - total
+        harvest.pools.close()
+
+
+def test_no_thread_to_be_had_makes_the_stage_wait(
+    engine: EngineMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Thread.start
+    refusals = iter([True, True, False])
+
+    def scarce(thread: Thread) -> None:
+        if thread.name.startswith("fetch") and next(refusals, False):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(Thread, "start", scarce)
+    assert engine({Stage("fetch", 2): finish}).run(*names(5))["finished"] == 5
+
+
+def test_a_bug_in_the_monitor_itself_is_reported_not_waited_for(
+    engine: EngineMaker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    harvest = engine({Stage("fetch", 2): finish})
+    monkeypatch.setattr(harvest.monitors[0], "_may_lease", lambda: 1 / 0)
+    harvest.run("/c/en/dog")
+    assert isinstance(harvest.ends[0], StopHarvest)
