@@ -213,10 +213,7 @@ def test_the_deadline_holds_through_a_proxy(target: FaultServer, kind: type[Prox
         with pytest.raises(ServerTrouble, match="no complete answer in time"):
             ask(client, target, "/dribble")
         client.close()
-        seconds = client.exchanges.get_nowait().seconds
-        assert seconds <= 1.0
-        for connection in list(target._sockets):
-            target.drop(connection)
+        assert client.exchanges.get_nowait().seconds <= 1.0
 
 
 @pytest.mark.parametrize("dead", ["nobody listens", "hangs up"])

@@ -54,10 +54,14 @@ class Proxies:
         raise Unavailable(f"none of the {len(self._urls)} proxies works", delay=max(wait, 1.0))
 
     def bench(self, url: str, reason: str) -> None:
-        failures = self._failures.get(url, 0) + 1
-        self._failures[url] = failures
+        """It failed. Requests under way together fail together: that is one failure."""
+        failures = self._failures.get(url, 0) + 1  # read before and written after the other
+        now = self._clock()
+        if self._benched_until.get(url, 0.0) > now:
+            return
         pause = min(FIRST_BENCH_S * 2 ** (failures - 1), LONGEST_BENCH_S)
-        self._benched_until[url] = self._clock() + pause
+        self._benched_until[url] = now + pause
+        self._failures[url] = failures
         logger.warning("proxy %s benched for %.0f s: %s", without_password(url), pause, reason)
 
     def praise(self, url: str) -> None:

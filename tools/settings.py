@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 import os
 import stat
 import tomllib
@@ -89,9 +90,7 @@ class Settings:
 
 def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """Defaults, then the file (`sheaf.toml` if there is one), then the flags that were given."""
-    table = read_toml(path)
-    table |= {key: value for key, value in flags.items() if value is not None}
-    settings = _build(Settings, table, "")
+    settings = _build(Settings, _merged(read_toml(path), flags), "")
     settings = _with_proxies(settings)
     _check(settings)
     return settings
@@ -119,6 +118,17 @@ def read_toml(path: Path | None) -> dict[str, Any]:
         raise UsageError(f"cannot read the settings file {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
+
+
+def _merged(table: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with what was given on top; a section keeps its other settings."""
+    merged = dict(table)
+    for key, value in flags.items():
+        if isinstance(value, Mapping) and isinstance(table.get(key), Mapping):
+            merged[key] = _merged(table[key], value)
+        elif value is not None:
+            merged[key] = value
+    return merged
 
 
 T = TypeVar("T")
@@ -159,7 +169,7 @@ def _exactly(kind: type) -> Callable[[Any], Any]:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) else None
+    return float(value) if type(value) in (int, float) and math.isfinite(value) else None
 
 
 def _path(value: Any) -> Path | None:
@@ -205,6 +215,8 @@ def read_secret(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError:  # its text holds the secret
+        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
 
 
 def _check(settings: Settings) -> None:
@@ -215,6 +227,9 @@ def _check(settings: Settings) -> None:
         _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
     _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")
     _require(settings.depth is None or settings.depth >= 0, "depth must be 0 or more")
+    _require(settings.stop_grace_s >= 0, "stop_grace_s must be 0 or more")
+    for name in ("connect_timeout_s", "answer_timeout_s", "max_bytes", "tries"):
+        _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
     _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
     _require(bool(settings.filter.languages), "filter.languages must name at least one language")
     for relation in settings.filter.relations:
@@ -223,8 +238,21 @@ def _check(settings: Settings) -> None:
                 _unknown(relation, relation, ALL_RELATIONS).replace("setting", "relation")
             )
     for number, proxy in enumerate(settings.proxy.urls, 1):
-        known = urlsplit(proxy).scheme in PROXY_SCHEMES
-        _require(known, f"proxy number {number} must begin with one of {', '.join(PROXY_SCHEMES)}")
+        _require(
+            _is_proxy(proxy),
+            f"proxy number {number} must look like http://user:password@host:port, begin with one"
+            f" of {', '.join(PROXY_SCHEMES)}, and have signs like / # ? [ written as %2F %23 %3F %5B",
+        )
+
+
+def _is_proxy(url: str) -> bool:
+    """An @ behind the host is half a password, and would be shown as part of the address."""
+    try:
+        parts = urlsplit(url)
+        whole = bool(parts.hostname) and "@" not in parts.path + parts.query + parts.fragment
+        return parts.scheme in PROXY_SCHEMES and whole and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _require(holds: bool, sentence: str) -> None:

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from random import Random
-from threading import Condition, Event
+from threading import Condition, Event, Lock
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -227,6 +227,7 @@ class World:
         self._closing = Event()
         self._port = 0
         self._holding_port = ExitStack()
+        self._switching = Lock()
 
     @property
     def url(self) -> str:
@@ -234,21 +235,23 @@ class World:
 
     def accept(self) -> None:
         """Listen, on the same port as before; clients of before are hung up on."""
-        self._holding_port.close()
-        self._closing.clear()
-        # Woken after the sockets are shut, a delayed answer can no longer slip out.
-        self._holding_port.callback(self._closing.set)
-        mirror = Mirror(self._assertions, port=self._port, handler=_handler_for(self))
-        self._holding_port.enter_context(mirror)
-        self._port = urlsplit(mirror.url).port or 0
+        with self._switching:
+            self._holding_port.close()
+            self._closing.clear()
+            # Woken after the sockets are shut, a delayed answer can no longer slip out.
+            self._holding_port.callback(self._closing.set)
+            mirror = Mirror(self._assertions, port=self._port, handler=_handler_for(self))
+            self._holding_port.enter_context(mirror)
+            self._port = urlsplit(mirror.url).port or 0
 
     def refuse(self) -> None:
-        """Hang up on everybody and refuse new connections until `accept`."""
-        self._holding_port.close()
-        # Bound without listening: connections are refused, and nobody else can get the port.
-        keeper = self._holding_port.enter_context(socket.socket())
-        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        keeper.bind(("127.0.0.1", self._port))
+        """Hang up on everybody and refuse new connections until `accept`; a fault may call it."""
+        with self._switching:
+            self._holding_port.close()
+            # Bound without listening: connections are refused, and nobody else can get the port.
+            keeper = self._holding_port.enter_context(socket.socket())
+            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            keeper.bind(("127.0.0.1", self._port))
 
     def wait_for(self, count: int, timeout: float = 10.0) -> None:
         """Block until so many requests have arrived, answered or not."""
@@ -271,7 +274,8 @@ class World:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._holding_port.close()
+        with self._switching:
+            self._holding_port.close()
 
     @contextmanager
     def _counted(self, target: str) -> Iterator[int]:

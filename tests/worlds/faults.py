@@ -142,7 +142,7 @@ def read_head(connection: socket.socket) -> Request | None:
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         byte = connection.recv(1)
-        if not byte:
+        if not byte or not (head or byte.isalpha()):  # the end, or somebody who speaks TLS
             return None
         head += byte
     first, *lines = head.decode("latin-1").rstrip().split("\r\n")

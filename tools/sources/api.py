@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 PAGE_SIZES = (1000, 977, 941, 907, 883)  # another size cuts the server's unstable order elsewhere
 MOST_ROWS = 10_000
 MOST_PAGES = 200
+MOST_STALE_PAGES = 3  # a short page may repeat what others held; a row of them is a loop
 JSON = "application/json"
 
 Edge = Mapping[str, Any]
@@ -91,18 +92,19 @@ class ApiSource:
         raise RetryLater(f"reading {query} page by page loses relations")
 
     def _read_through(self, query: Mapping[str, str], size: int) -> tuple[int, dict[str, Edge]]:
-        rows = 0
+        rows = stale = 0
         edges: dict[str, Edge] = {}
         for _ in range(MOST_PAGES):
             page = self._ask(_query(query, size, rows))
-            new = _by_id(page)
-            if new and new.keys() <= edges.keys():
-                raise GiveUp(f"the source gives the same page of {dict(query)} again and again")
             rows += len(page["edges"])
-            edges |= new
-            if not new or not _has_more(page):
+            known = len(edges)
+            edges |= _by_id(page)
+            if not page["edges"] or not _has_more(page):
                 return rows, edges
-        raise GiveUp(f"{dict(query)} has no end after {MOST_PAGES} pages")
+            stale = stale + 1 if len(edges) == known else 0
+            if stale == MOST_STALE_PAGES:
+                break
+        raise GiveUp(f"the source gives the same rows of {dict(query)} again and again")
 
     def _ask(self, path: str) -> dict[str, Any]:
         """One page, or an error; a 200 may still hold one."""

@@ -1,0 +1,380 @@
+"""Settings: one file, flags on top, mistakes named, secrets never shown."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.errors import UsageError
+from tools.rules import RELATIONS
+from tools.settings import (
+    DEFAULT_FILE,
+    PROXIES_VARIABLE,
+    FilterSettings,
+    HttpSettings,
+    LogSettings,
+    ProxySettings,
+    Settings,
+    load,
+)
+
+EXAMPLE = Path(__file__).parents[1] / "sheaf.example.toml"
+PROXY = "socks5h://me:hunter2@10.0.0.1:1080"
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No settings but those of the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(PROXIES_VARIABLE, raising=False)
+    return tmp_path
+
+
+def written(text: str) -> Path:
+    file = Path("other.toml")
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def loaded(text: str, **flags: Any) -> Settings:
+    return load(written(text), flags)
+
+
+def refusal(text: str, **flags: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        loaded(text, **flags)
+    sentence = str(caught.value)
+    assert sentence
+    assert "\n" not in sentence
+    return sentence
+
+
+def secret_file(text: str, mode: int = 0o600) -> Path:
+    file = Path("proxies.txt")
+    file.write_text(text, encoding="utf-8")
+    file.chmod(mode)
+    return file
+
+
+# ---- where settings come from
+
+
+def test_without_a_file_and_flags_there_are_the_defaults() -> None:
+    assert load(None, {}) == Settings()
+
+
+def test_the_defaults_are_those_of_the_documents() -> None:
+    settings = Settings()
+    assert settings.seeds == ("/c/en/pet",)
+    assert (settings.fetch_workers, settings.extend_workers) == (8, 5)
+    assert settings.filter == FilterSettings(
+        languages=("en",), min_weight=1.0, relations=RELATIONS, senses=True
+    )
+    assert settings.proxy == ProxySettings(file=None, urls=())
+    assert settings.graph_url == "sqlite:state/graph.db"
+    assert settings.pools_file == Path("state/pools.db")
+
+
+def test_the_file_in_the_folder_is_read_by_itself() -> None:
+    DEFAULT_FILE.write_text("fetch_workers = 3\n", encoding="utf-8")
+    assert load(None, {}).fetch_workers == 3
+
+
+def test_a_named_file_is_read_instead_of_it() -> None:
+    DEFAULT_FILE.write_text("fetch_workers = 3\nattempts = 9\n", encoding="utf-8")
+    settings = loaded("fetch_workers = 4")
+    assert (settings.fetch_workers, settings.attempts) == (4, 5)
+
+
+def test_every_kind_of_setting_can_be_written() -> None:
+    settings = loaded(
+        """
+        seeds = ["/c/en/dog", "/c/de/hund/n"]
+        graph = "sqlite:elsewhere.db"
+        media = "~/media"
+        limit = 10
+        stop_grace_s = 5
+        [filter]
+        languages = ["en", "de"]
+        min_weight = 2
+        relations = ["IsA", "NotDesires"]
+        senses = false
+        [http]
+        contact = "me@example.org"
+        limits = { "api.conceptnet.io" = ["60/minute"] }
+        [log]
+        level = "debug"
+        json = true
+        """
+    )
+    assert settings.seeds == ("/c/en/dog", "/c/de/hund/n")
+    assert settings.graph_url == "sqlite:elsewhere.db"
+    assert settings.media == Path.home() / "media"
+    assert (settings.limit, settings.depth) == (10, None)
+    assert settings.stop_grace_s == 5.0
+    assert settings.filter == FilterSettings(
+        languages=("en", "de"), min_weight=2.0, relations=("IsA", "NotDesires"), senses=False
+    )
+    assert settings.http == HttpSettings(
+        contact="me@example.org", limits={"api.conceptnet.io": ("60/minute",)}
+    )
+    assert settings.log == LogSettings(level="debug", json=True)
+
+
+def test_flags_win_over_the_file() -> None:
+    settings = loaded("fetch_workers = 3\nattempts = 9\n", fetch_workers=4)
+    assert (settings.fetch_workers, settings.attempts) == (4, 9)
+
+
+def test_flags_that_were_not_given_change_nothing() -> None:
+    assert loaded("fetch_workers = 3", fetch_workers=None, limit=None).fetch_workers == 3
+
+
+def test_a_flag_of_a_section_leaves_the_rest_of_the_section() -> None:
+    settings = loaded('[log]\nlevel = "error"\njson = true\n', log={"level": "debug"})
+    assert settings.log == LogSettings(level="debug", json=True)
+
+
+def test_a_flag_may_be_a_path_and_a_tuple() -> None:
+    settings = loaded("", state=Path("here"), seeds=("/c/en/cat",))
+    assert (settings.state, settings.seeds) == (Path("here"), ("/c/en/cat",))
+    assert settings.graph_url == "sqlite:here/graph.db"
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("fetch_worker = 3", "unknown setting fetch_worker; did you mean fetch_workers?"),
+        (
+            '[filter]\nlanguage = ["en"]',
+            "unknown setting filter.language; did you mean filter.languages?",
+        ),
+        (
+            "[http]\nanswer_timeout = 3",
+            "unknown setting http.answer_timeout; did you mean http.answer_timeout_s?",
+        ),
+        ("[log]\nzzz = 1", "unknown setting log.zzz; known: level, json"),
+        ("[loq]\nlevel = 'info'", "unknown setting loq; did you mean log?"),
+    ],
+)
+def test_unknown_settings_are_refused_with_the_nearest_name(text: str, sentence: str) -> None:
+    assert refusal(text) == sentence
+
+
+def test_unknown_flags_are_refused_too() -> None:
+    assert "did you mean depth?" in refusal("", dept=3)
+
+
+def test_proxies_cannot_stand_in_the_settings_file() -> None:
+    assert refusal(f'[proxy]\nurls = ["{PROXY}"]').startswith("unknown setting proxy.urls")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('fetch_workers = "8"', "fetch_workers must be a whole number, not '8'"),
+        ("fetch_workers = 8.0", "fetch_workers must be a whole number, not 8.0"),
+        ("fetch_workers = true", "fetch_workers must be a whole number, not True"),
+        ("limit = 'all'", "limit must be a whole number, not 'all'"),
+        ("stop_grace_s = '1'", "stop_grace_s must be a number, not '1'"),
+        ("stop_grace_s = true", "stop_grace_s must be a number, not True"),
+        ("source = 5", "source must be text, not 5"),
+        ("seeds = '/c/en/dog'", "seeds must be a list of texts, not '/c/en/dog'"),
+        ("seeds = [1]", "seeds must be a list of texts, not [1]"),
+        ("media = 1", "media must be a path, not 1"),
+        ("media = ''", "media must be a path, not ''"),
+        ("[filter]\nsenses = 1", "filter.senses must be true or false, not 1"),
+        ("[http]\nlimits = ['1/day']", "http.limits must be a table of lists of texts"),
+        ("[http]\nlimits = {a = '1/day'}", "http.limits must be a table of lists of texts"),
+        ("log = 'debug'", "log is a section: write [log] and its settings below it"),
+    ],
+)
+def test_wrong_kinds_are_refused(text: str, sentence: str) -> None:
+    assert refusal(text).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "seed", ["dog", "/c/en/", "/c/en/a b", "/r/IsA", "http://example.org/dog", "", "/c/en/dog\n"]
+)
+def test_seeds_that_are_no_concepts_are_refused(seed: str) -> None:
+    assert refusal("", seeds=["/c/en/cat", seed]).endswith(
+        f"{seed!r} is not a concept: write it like /c/en/dog"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Isa", "did you mean IsA?"), ("UsedFr", "did you mean UsedFor?"), ("zzz", "known: IsA, ")],
+)
+def test_unknown_relations_are_refused(name: str, hint: str) -> None:
+    sentence = refusal(f'[filter]\nrelations = ["IsA", "{name}"]')
+    assert sentence.startswith(f"unknown relation {name}; {hint}")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("fetch_workers = 0", "fetch_workers must be at least 1"),
+        ("extend_workers = -1", "extend_workers must be at least 1"),
+        ("attempts = 0", "attempts must be at least 1"),
+        ("limit = 0", "limit must be at least 1"),
+        ("depth = -1", "depth must be 0 or more"),
+        ("[log]\nlevel = 'loud'", "log.level must be one of debug, info, warning, error"),
+        ("[filter]\nlanguages = []", "filter.languages must name at least one language"),
+        ("[filter]\nmin_weight = nan", "filter.min_weight must be a number, not nan"),
+        ("stop_grace_s = -1", "stop_grace_s must be 0 or more"),
+        ("stop_grace_s = inf", "stop_grace_s must be a number, not inf"),
+        ("[http]\nanswer_timeout_s = 0", "http.answer_timeout_s must be more than 0"),
+        ("[http]\nanswer_timeout_s = inf", "http.answer_timeout_s must be a number, not inf"),
+        ("[http]\nconnect_timeout_s = -1", "http.connect_timeout_s must be more than 0"),
+        ("[http]\nmax_bytes = 0", "http.max_bytes must be more than 0"),
+        ("[http]\ntries = 0", "http.tries must be more than 0"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(text: str, sentence: str) -> None:
+    assert refusal(text) == sentence
+
+
+@pytest.mark.parametrize("text", ["fetch_workers = ", "a = 1\na = 2", "[log", "\ufefflimit = 1"])
+def test_a_file_that_is_no_toml_is_named(text: str) -> None:
+    assert refusal(text).startswith("other.toml is not valid TOML: ")
+
+
+def test_bytes_that_are_no_text_are_no_toml() -> None:
+    Path("bad.toml").write_bytes(b"source = '\xff'")
+    with pytest.raises(UsageError, match=r"^bad\.toml is not valid TOML: "):
+        load(Path("bad.toml"), {})
+
+
+@pytest.mark.parametrize(("name", "why"), [("none.toml", "No such file"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_named(name: str, why: str) -> None:
+    with pytest.raises(UsageError, match=f"cannot read the settings file {re.escape(name)}: {why}"):
+        load(Path(name), {})
+
+
+# ---- secrets
+
+
+def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, f" http://10.0.0.2:80 ,{PROXY}\n\n")
+    assert load(None, {}).proxy.urls == ("http://10.0.0.2:80", PROXY)
+
+
+def test_proxies_come_from_a_file_only_its_owner_can_read() -> None:
+    file = secret_file(f"{PROXY}\n\nhttp://10.0.0.2:80\n")
+    assert load(None, {"proxy": {"file": file}}).proxy.urls == (PROXY, "http://10.0.0.2:80")
+
+
+def test_both_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, "http://10.0.0.2:80")
+    file = secret_file(PROXY)
+    assert loaded(f'[proxy]\nfile = "{file}"').proxy.urls == ("http://10.0.0.2:80", PROXY)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o610])
+def test_a_file_of_secrets_that_others_can_touch_is_refused(mode: int) -> None:
+    file = secret_file(PROXY, mode)
+    sentence = refusal(f'[proxy]\nfile = "{file}"')
+    assert sentence == "proxies.txt holds secrets but others can read it: chmod 600 proxies.txt"
+
+
+def test_a_file_of_secrets_that_is_missing_is_named() -> None:
+    assert refusal('[proxy]\nfile = "gone"') == "cannot read gone: No such file or directory"
+
+
+def test_a_file_of_secrets_that_is_no_text_is_named() -> None:
+    file = secret_file("")
+    file.write_bytes(b"http://me:\xff@10.0.0.1:80")
+    assert refusal(f'[proxy]\nfile = "{file}"').startswith("cannot read proxies.txt: ")
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "10.0.0.1:1080",
+        "ftp://me:hunter2@10.0.0.1",
+        "http://",
+        "http://me:hunter2@",
+        "http://me:hunt#er2@10.0.0.1:80",
+        "http://me:hunt/er2@10.0.0.1:80",
+        "http://me:hunt?er2@10.0.0.1:80",
+        "http://me:hunt[er2@10.0.0.1:80",
+        "http://me:hunter2@10.0.0.1:port",
+        "http://me:hunter2@10.0.0.1:99999",
+    ],
+)
+def test_what_is_no_proxy_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, f"http://10.0.0.2:80,{proxy}")
+    sentence = refusal("")
+    assert sentence.startswith("proxy number 2 must ")
+    assert "hunt" not in sentence
+
+
+def test_no_printed_setting_shows_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, PROXY)
+    settings = load(None, {})
+    assert settings.proxy.urls == (PROXY,)
+    assert "hunter2" not in f"{settings!r} {settings} {settings.proxy!r} {settings.proxy}"
+
+
+# ---- the example
+
+
+def uncommented(text: str) -> str:
+    """The example with every setting in force; `#:` begins prose."""
+    lines = (line for line in text.splitlines() if not line.startswith("#:"))
+    return "\n".join(re.sub(r"^# ?", "", line) for line in lines)
+
+
+def settings_of(cls: Any, where: str = "") -> Iterator[str]:
+    for each in fields(cls):
+        value = getattr(cls(), each.name)
+        if is_dataclass(value):
+            yield from settings_of(type(value), f"{where}{each.name}.")
+        elif each.repr:
+            yield where + each.name
+
+
+def names_in(table: dict[str, Any], where: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, dict) and where + key != "http.limits":
+            yield from names_in(value, f"{where}{key}.")
+        else:
+            yield where + key
+
+
+NO_DEFAULT = {"limit", "depth", "proxy.file"}
+"""Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
+def test_the_example_changes_nothing_as_it_stands() -> None:
+    assert load(EXAMPLE, {}) == Settings()
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
+def test_the_example_shows_every_setting() -> None:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    missing = set(settings_of(Settings)) - set(names_in(tomllib.loads(uncommented(text))))
+    assert missing <= NO_DEFAULT
+    for name in missing:
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b", text), f"{name} is not mentioned"
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
+def test_the_example_uncommented_is_the_defaults() -> None:
+    text = uncommented(EXAMPLE.read_text(encoding="utf-8"))
+    for name in NO_DEFAULT:
+        text = re.sub(rf"^{name.rpartition('.')[2]} *=.*$", "", text, flags=re.MULTILINE)
+    assert loaded(text) == Settings()
