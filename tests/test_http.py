@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import shutil
+import socket
 import ssl
 import subprocess
 import threading
@@ -12,6 +13,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -207,6 +209,23 @@ def test_a_deadline_is_for_one_answer_not_for_the_connection(
     assert server.connections == 1
 
 
+def test_a_host_that_never_accepts_is_not_awaited_for_long(
+    new_client: Callable[..., Client],
+) -> None:
+    client = new_client(connect_timeout_s=DEADLINE_S, answer_timeout_s=60.0)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, ExitStack() as crowd:
+        for _ in range(4):  # more than its queue holds
+            one = crowd.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(deaf.getsockname())
+
+        def ask() -> None:
+            with pytest.raises(ServerTrouble, match="no complete answer in time"):
+                client.get(f"http://127.0.0.1:{deaf.getsockname()[1]}/ok", "*/*")
+
+        assert seconds_taken(ask) <= DEADLINE_S + SLACK_S
+
+
 def test_nobody_listens(client: Client) -> None:
     with pytest.raises(ServerTrouble, match=r"127\.0\.0\.1: ConnectionRefusedError"):
         client.get(f"http://127.0.0.1:{closed_port()}/ok", "*/*")
@@ -283,12 +302,18 @@ def test_a_body_of_just_the_limit_is_an_answer(
         get(new_client(max_bytes=1), server, "/ok")
 
 
+@pytest.mark.parametrize("path", ["/truncated?length=1", "/truncated-chunks"])
 def test_a_body_shorter_than_announced_is_no_answer(
-    new_client: Callable[..., Client], server: FaultServer
+    new_client: Callable[..., Client], server: FaultServer, path: str
 ) -> None:
     with pytest.raises(ServerTrouble, match="IncompleteRead"):
-        get(new_client(tries=2), server, "/truncated?length=1")
-    assert server.hits["/truncated"] == 2
+        get(new_client(tries=2), server, path)
+    assert server.hits.total() == 2
+
+
+def test_headers_cut_short_are_no_answer(client: Client, server: FaultServer) -> None:
+    with pytest.raises(ServerTrouble, match="cut off within the headers"):
+        get(client, server, "/truncated-headers")
 
 
 def test_a_body_cut_short_unannounced_passes_as_it_must(
@@ -397,12 +422,6 @@ def test_how_long_a_host_is_left_alone(
     assert least <= pause_asked(client, server, quote(path)) <= most
 
 
-def test_the_host_is_asked_again_after_its_pause(client: Client, server: FaultServer) -> None:
-    pause_asked(client, server, "/429/retry-after/1")
-    assert Event().wait(1.01) is False
-    assert get(client, server, "/ok").body == b"ok"
-
-
 def test_pauses_nobody_measured_grow_until_an_answer_comes(
     client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,6 +436,12 @@ def test_pauses_nobody_measured_grow_until_an_answer_comes(
     assert pause_asked(client, server, "/429") <= 0.022
 
 
+def test_a_host_may_ask_for_pauses_for_ever(client: Client, server: FaultServer) -> None:
+    for _ in range(1100):  # 2 ** 1100 is no float
+        pause_asked(client, server, "/429/retry-after/0")
+    assert pause_asked(client, server, "/429") == pytest.approx(3600)
+
+
 def test_refusals_of_requests_under_way_are_one_pause(
     new_client: Callable[..., Client], server: FaultServer
 ) -> None:
@@ -424,6 +449,35 @@ def test_refusals_of_requests_under_way_are_one_pause(
     refusals = all_at_once(8, lambda: get(client, server, "/together/8/429"))
     assert all(isinstance(refusal, Unavailable) for refusal in refusals)
     assert max(refusal.delay for refusal in refusals) <= 66
+
+
+class WatchedEvent(Event):
+    """An event that tells when somebody begins to wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.awaited.set()
+        return super().wait(timeout)
+
+
+def test_who_waits_for_a_limit_meanwhile_does_not_ask_a_host_that_rests(
+    server: FaultServer,
+) -> None:
+    stop = WatchedEvent()
+    client = Client(HttpSettings(limits={"127.0.0.1": ("1/second",)}), None, stop)
+    with ThreadPoolExecutor(2) as threads:
+        refused = threads.submit(get, client, server, "/held/429")
+        assert server.asked.wait(2)
+        waiting = threads.submit(get, client, server, "/ok")
+        assert stop.awaited.wait(2)
+        server.released.set()
+        assert isinstance(refused.exception(), Unavailable)
+        assert isinstance(waiting.exception(), Unavailable)
+    client.close()
+    assert server.hits["/ok"] == 0
 
 
 # ---- limits

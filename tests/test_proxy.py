@@ -114,6 +114,12 @@ def test_pauses_double_up_to_an_hour(clock: Clock) -> None:
     assert pauses == [30, 60, 120, 240, 480, 960, 1920, 3600, LONGEST_BENCH_S]
 
 
+def test_a_proxy_may_stay_dead_for_ever(clock: Clock) -> None:
+    proxies = Proxies((A,), clock)
+    pauses = [pause_after_failure(proxies, clock, A) for _ in range(1100)]  # 2 ** 1100 is no float
+    assert set(pauses[8:]) == {LONGEST_BENCH_S}
+
+
 def test_praise_makes_the_next_failure_the_first(clock: Clock) -> None:
     proxies = Proxies((A,), clock)
     assert pause_after_failure(proxies, clock, A) == FIRST_BENCH_S

@@ -136,11 +136,6 @@ def test_flags_that_were_not_given_change_nothing() -> None:
     assert loaded("fetch_workers = 3", fetch_workers=None, limit=None).fetch_workers == 3
 
 
-def test_a_flag_of_a_section_leaves_the_rest_of_the_section() -> None:
-    settings = loaded('[log]\nlevel = "error"\njson = true\n', log={"level": "debug"})
-    assert settings.log == LogSettings(level="debug", json=True)
-
-
 def test_a_flag_may_be_a_path_and_a_tuple() -> None:
     settings = loaded("", state=Path("here"), seeds=("/c/en/cat",))
     assert (settings.state, settings.seeds) == (Path("here"), ("/c/en/cat",))

@@ -83,6 +83,7 @@ class _DeadlineReader(io.RawIOBase):
         self._raw = raw
         self._sock = sock
         self._deadline = time.monotonic() + (sock.gettimeout() or 0.0)
+        self.ended = False
 
     def readable(self) -> bool:
         return True
@@ -92,7 +93,9 @@ class _DeadlineReader(io.RawIOBase):
         if left <= 0:
             raise TimeoutError("the answer took too long")
         self._sock.settimeout(left)
-        return self._raw.readinto(buffer)
+        count = self._raw.readinto(buffer)
+        self.ended = count == 0
+        return count
 
     def close(self) -> None:
         self._raw.close()
@@ -104,7 +107,13 @@ class _DeadlineResponse(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self.fp = io.BufferedReader(_DeadlineReader(self.fp.detach(), sock))
+        self._reader = _DeadlineReader(self.fp.detach(), sock)
+        self.fp = io.BufferedReader(self._reader)
+
+    def begin(self) -> None:
+        super().begin()
+        if self._reader.ended:  # http.client takes the end of the connection for an empty line
+            raise ConnectionError("cut off within the headers")
 
 
 def _pools_with_deadline(
@@ -254,11 +263,13 @@ class Client:
 
     def _await_turn(self, host: str) -> None:
         """Wait until the host's limits allow a request; do not even ask a host that rests."""
-        rest = self._resting_until.get(host, 0.0) - time.monotonic()
-        if rest > 0:
-            raise Unavailable(f"{host} rests for another {rest:.0f} s", delay=rest)
         bucket = self._buckets.get(host)
-        while bucket is not None:
+        while True:
+            rest = self._resting_until.get(host, 0.0) - time.monotonic()
+            if rest > 0:
+                raise Unavailable(f"{host} rests for another {rest:.0f} s", delay=rest)
+            if bucket is None:
+                return
             now = int(bucket.now())  # type: ignore[no-untyped-call]
             bucket.leak(now)
             if bucket.put(RateItem(host, now)):

@@ -90,7 +90,9 @@ class Settings:
 
 def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """Defaults, then the file (`sheaf.toml` if there is one), then the flags that were given."""
-    settings = _build(Settings, _merged(read_toml(path), flags), "")
+    table = read_toml(path)
+    table |= {key: value for key, value in flags.items() if value is not None}
+    settings = _build(Settings, table, "")
     settings = _with_proxies(settings)
     _check(settings)
     return settings
@@ -118,17 +120,6 @@ def read_toml(path: Path | None) -> dict[str, Any]:
         raise UsageError(f"cannot read the settings file {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
-
-
-def _merged(table: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with what was given on top; a section keeps its other settings."""
-    merged = dict(table)
-    for key, value in flags.items():
-        if isinstance(value, Mapping) and isinstance(table.get(key), Mapping):
-            merged[key] = _merged(table[key], value)
-        elif value is not None:
-            merged[key] = value
-    return merged
 
 
 T = TypeVar("T")
@@ -240,8 +231,8 @@ def _check(settings: Settings) -> None:
     for number, proxy in enumerate(settings.proxy.urls, 1):
         _require(
             _is_proxy(proxy),
-            f"proxy number {number} must look like http://user:password@host:port, begin with one"
-            f" of {', '.join(PROXY_SCHEMES)}, and have signs like / # ? [ written as %2F %23 %3F %5B",
+            f"proxy number {number} must be like http://user:password@host:port and begin with one"
+            f" of {', '.join(PROXY_SCHEMES)}; in a password / # ? [ are written %2F %23 %3F %5B",
         )
 
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 
-_PIECE = r"[^/\x00-\x20\x7f\x85\u2028\u2029]+"
+# Not `.` and `..`, which mean something else in an address, and not a lone `,`: it would cut an
+# assertion in the wrong place.
+_PIECE = r"(?!(?:\.\.?|,)(?:/|$))[^/\x00-\x20\x7f\x85\u2028\u2029]+"
 _CONCEPT = re.compile(rf"/c/[a-z]{{2,3}}(?:[_-][a-z]+)*(?:/{_PIECE})+")
 
 

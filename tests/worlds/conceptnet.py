@@ -71,7 +71,7 @@ def _spoke(concept: str, place: int) -> str:
 
 
 def hostile(concept: str = HUB) -> list[str]:
-    """Two edges of the concept for each hostile text, in every place where the dump has texts."""
+    """Two edges for each hostile text: as end, dataset, licence and surface text; as relation."""
     lines = []
     for text in HOSTILE:
         info = {"dataset": f"/d/{text}", "license": text, "surfaceText": text}

@@ -5,6 +5,7 @@
 /429  /429/date  /429/year              asks for a pause; plain /429 is ConceptNet's, word for word
 /429/retry-after/<value>                any value, percent-encoded
 /truncated?length=1  /truncated         400 of 1000 bytes, with and without their number announced
+/truncated-chunks  /truncated-headers   cut off in the middle of a chunk, or of the headers
 /dribble  /dribble-headers              a byte every 50 ms for ever, in the body or in the headers
 /hang  /hang-after-headers              silence
 /stream  /crumbs                        a body without end, in large pieces or two-byte chunks
@@ -12,6 +13,7 @@
 /reset                                  the connection is torn down
 /redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
 /together/<n>/<fault>                   nobody is answered before n requests are here
+/held/<fault>                           nobody is answered before the test sets `released`
 """
 
 from __future__ import annotations
@@ -174,6 +176,7 @@ class FaultServer(SocketServer):
         self.requests: list[Request] = []
         self.most_at_once = 0
         self.asked = threading.Event()
+        self.released = threading.Event()
         self._at_once = 0
         self._tls = tls
         self._gates: dict[str, threading.Barrier] = {}
@@ -185,6 +188,7 @@ class FaultServer(SocketServer):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.released.set()
         for gate in list(self._gates.values()):
             gate.abort()
         super().__exit__(kind, error, traceback)
@@ -220,6 +224,9 @@ class FaultServer(SocketServer):
             case ["together", count, *rest]:
                 self._wait_for_all(request.path, int(count))
                 return self._fault(connection, request, rest)
+            case ["held", *rest]:
+                self.released.wait(timeout=5)
+                return self._fault(connection, request, rest)
             case ["dribble" | "dribble-headers" | "hang" | "hang-after-headers" as name]:
                 self._be_slow(connection, name)
             case ["stream"]:
@@ -229,6 +236,11 @@ class FaultServer(SocketServer):
             case ["truncated"]:
                 length = "Content-Length: 1000\r\n" if request.option("length") else ""
                 connection.sendall(f"HTTP/1.1 200 OK\r\n{length}\r\n".encode() + b"x" * 400)
+            case ["truncated-chunks"]:
+                chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                connection.sendall(chunked + b"3e8\r\n" + b"x" * 400)
+            case ["truncated-headers"]:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Le")
             case ["reset"]:
                 reset(connection)
             case _:

@@ -55,7 +55,8 @@ class ApiSource:
         try:
             edges = self._edges_of(concept)
         except ServerTrouble as error:
-            raise self._blame(error) from error
+            self._require_answers_to_others(error)
+            edges = self._edges_of(concept)  # trouble again is the concept's own fault
         self._last_good = f"{_quoted(concept)}?limit=1"
         return [_relation(edge) for edge in edges.values()]
 
@@ -132,15 +133,14 @@ class ApiSource:
     def _host(self) -> str:
         return urlsplit(self.base).hostname or self.base
 
-    def _blame(self, error: ServerTrouble) -> HarvestError:
-        """The concept's own fault, unless the source cannot answer what it could before either."""
+    def _require_answers_to_others(self, error: ServerTrouble) -> None:
+        """The source is down if it cannot answer what it could answer before either."""
         try:
             self._client.get(self.base + self._last_good, JSON, tries=1)
         except (ServerTrouble, Unavailable):
-            return Unavailable(str(error))
+            raise Unavailable(str(error)) from error
         except GiveUp:
-            pass
-        return error
+            pass  # an answer, if not a nice one
 
 
 def _quoted(concept: str) -> str:

@@ -1,0 +1,115 @@
+"""The three scripts, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tools import uri
+from tools.rules import RELATIONS, Filter
+
+ROOT = Path(__file__).parents[1]
+DEFAULT_FILTER = Filter.of(["en"], 1.0, RELATIONS, True)
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("SHEAF_")}
+    return kept | {"PYTHONWARNINGS": "error"} | more
+
+
+def run(
+    script: str, *arguments: object, cwd: Path = ROOT, answers: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / script), *map(str, arguments)],
+        cwd=cwd,
+        input=answers,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=clean_environment(**environment),
+    )
+
+
+def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / script), *map(str, arguments)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+
+
+def harvest_flags(folder: Path, source: str, seed: str, *more: object) -> list[object]:
+    state, graph = folder / "state", f"sqlite:{folder / 'graph.db'}"
+    return [
+        "--source",
+        source,
+        "--seed",
+        seed,
+        "--no-media",
+        "--state",
+        state,
+        "--graph",
+        graph,
+        *more,
+    ]
+
+
+def history(folder: Path) -> dict[str, Any]:
+    flags = ("--json", "--state", folder / "state", "--graph", f"sqlite:{folder / 'graph.db'}")
+    done = run("history.py", *flags)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def records(graph: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything in an embedded graph, in a fixed order."""
+    with closing(sqlite3.connect(f"file:{graph}?mode=ro", uri=True)) as db:
+        return {
+            table: db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
+            for table in ("entity", "relation", "media")
+        }
+
+
+def finished(state: Path) -> list[str]:
+    with closing(sqlite3.connect(f"file:{state / 'pools.db'}?mode=ro", uri=True)) as db:
+        return [row[0] for row in db.execute("SELECT uri FROM uri WHERE pool = 0 ORDER BY uri")]
+
+
+class BruteForce:
+    """What a harvest must end with, by looking at every line of the file."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.pages = defaultdict(list)
+        for line in lines:
+            name, rel, start, end, info = line.rstrip("\n").split("\t", 4)
+            if DEFAULT_FILTER.keeps(rel[3:], start, end, json.loads(info)["weight"]):
+                for page in {*uri.prefixes(start), *uri.prefixes(end)}:
+                    self.pages[page].append((name, start, end))
+
+    def walk(self, *seeds: str) -> tuple[set[str], set[str]]:
+        """The concepts and the relations that are reached from the seeds."""
+        concepts, relations, waiting = set(seeds), set(), list(seeds)
+        while waiting:
+            for name, *ends in self.pages.get(waiting.pop(), ()):
+                relations.add(name)
+                waiting += [end for end in ends if end not in concepts]
+                concepts.update(ends)
+        return concepts, relations
+
+
+def walk(lines: Iterable[str], *seeds: str) -> tuple[set[str], set[str]]:
+    return BruteForce(lines).walk(*seeds)
