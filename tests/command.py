@@ -84,6 +84,10 @@ def records(graph: Path) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
+def relations_of(folder: Path) -> set[str]:
+    return {row[0] for row in records(folder / "graph.db")["relation"]}
+
+
 def finished(state: Path) -> list[str]:
     with closing(sqlite3.connect(f"file:{state / 'pools.db'}?mode=ro", uri=True)) as db:
         return [row[0] for row in db.execute("SELECT uri FROM uri WHERE pool = 0 ORDER BY uri")]

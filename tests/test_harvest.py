@@ -10,7 +10,16 @@ from random import Random
 import pytest
 
 from tests import command
-from tests.command import BruteForce, harvest_flags, history, records, run, start, walk
+from tests.command import (
+    BruteForce,
+    harvest_flags,
+    history,
+    records,
+    relations_of,
+    run,
+    start,
+    walk,
+)
 from tests.worlds.conceptnet import World, about, fails, hub, line, nth, only
 from tools.rules import RELATIONS
 from tools.sample import world as sample
@@ -18,10 +27,6 @@ from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 
 REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
-
-
-def relations_of(folder: Path) -> set[str]:
-    return {row[0] for row in records(folder / "graph.db")["relation"]}
 
 
 def entities_of(folder: Path) -> set[str]:

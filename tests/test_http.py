@@ -480,6 +480,24 @@ def test_who_waits_for_a_limit_meanwhile_does_not_ask_a_host_that_rests(
     assert server.hits["/ok"] == 0
 
 
+def test_an_answer_to_an_older_request_shortens_no_pause(
+    client: Client, server: FaultServer
+) -> None:
+    with FaultServer() as other_port, ThreadPoolExecutor(2) as threads:
+        answered = threads.submit(get, client, server, "/held/ok")
+        refused = threads.submit(get, client, other_port, "/held/429")
+        assert server.asked.wait(2)
+        assert other_port.asked.wait(2)
+        pause_asked(client, server, "/429")
+        server.released.set()
+        assert answered.result().body == b"ok"
+        other_port.released.set()
+        again = refused.exception()
+        assert isinstance(again, Unavailable)
+        assert again.delay is not None
+        assert 54 <= again.delay <= 66
+
+
 # ---- limits
 
 

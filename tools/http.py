@@ -47,6 +47,7 @@ MAX_REDIRECTS = 5
 FIRST_GAP_S = 0.5
 FIRST_REST_S = 60.0
 LONGEST_REST_S = 3600.0
+MOST_DOUBLINGS = 10
 TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERIODS = {
@@ -282,9 +283,10 @@ class Client:
         Requests under way together are refused together: that is one rest, not several.
         """
         rests = self._rests.get(host, 0)  # read before and written after the other: no lock needed
-        rests += self._resting_until.get(host, 0.0) <= time.monotonic()
+        if self._resting_until.get(host, 0.0) <= time.monotonic() or not rests:
+            rests += 1
         asked = _retry_after(answer.headers.get("Retry-After", ""))
-        own = FIRST_REST_S * 2 ** (rests - 1) * random.uniform(0.9, 1.1)
+        own = FIRST_REST_S * 2 ** min(rests - 1, MOST_DOUBLINGS) * random.uniform(0.9, 1.1)
         pause = min(own if asked is None else asked, LONGEST_REST_S)
         self._resting_until[host] = time.monotonic() + pause
         self._rests[host] = rests

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_BENCH_S = 30.0
 LONGEST_BENCH_S = 3600.0
+MOST_DOUBLINGS = 10
 
 
 def without_password(url: str) -> str:
@@ -59,7 +60,7 @@ class Proxies:
         now = self._clock()
         if self._benched_until.get(url, 0.0) > now:
             return
-        pause = min(FIRST_BENCH_S * 2 ** (failures - 1), LONGEST_BENCH_S)
+        pause = min(FIRST_BENCH_S * 2 ** min(failures - 1, MOST_DOUBLINGS), LONGEST_BENCH_S)
         self._benched_until[url] = now + pause
         self._failures[url] = failures
         logger.warning("proxy %s benched for %.0f s: %s", without_password(url), pause, reason)

@@ -66,11 +66,13 @@ def open_state(path: Path) -> sqlite3.Connection:
             raise StateDamaged(f"{path} is gone though there are snapshots of it; {_advice(path)}")
         _create_state(path)
     try:
-        db = _connect(path)
-        check_state(db, path)
-    except (sqlite3.DatabaseError, StateDamaged) as error:
+        with closing(_reading(path)) as db:  # before anything could change it
+            check_state(db, path)
+        return _connect(path)
+    except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
-    return db
+    except sqlite3.DatabaseError as error:
+        raise StateDamaged(f"{path} is damaged ({error}); {_advice(path)}") from error
 
 
 def _advice(path: Path) -> str:
@@ -87,10 +89,14 @@ def check_state(db: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by a newer Sheaf (format {found}, this one knows {FORMAT})"
         )
     (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok" or found < 1:
-        raise StateDamaged(
-            f"{path} is damaged ({verdict if verdict != 'ok' else 'not a state file'})"
-        )
+    if found < 1:
+        raise StateDamaged(f"{path} is damaged or no state of a harvest")
+    if verdict != "ok":
+        raise StateDamaged(f"{path} is damaged ({' '.join(verdict.split())})")
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -184,7 +190,7 @@ def snapshots(state: Path) -> list[Path]:
 def newest_good_snapshot(state: Path) -> Path | None:
     for path in reversed(snapshots(state)):
         try:
-            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+            with closing(_reading(path)) as db:
                 check_state(db, path)
         except (sqlite3.DatabaseError, StateDamaged):
             continue
@@ -229,7 +235,7 @@ def _move_aside(folder: Path, paths: Iterable[Path]) -> Path | None:
 def restore(snapshot_file: Path, path: Path) -> None:
     """Begin from a snapshot; what was there is set aside, the snapshot itself stays as it is."""
     try:
-        with closing(sqlite3.connect(f"file:{snapshot_file}?mode=ro", uri=True)) as source:
+        with closing(_reading(snapshot_file)) as source:
             check_state(source, snapshot_file)
             part = path.with_name(path.name + ".part")
             part.unlink(missing_ok=True)
@@ -253,7 +259,7 @@ class Look(NamedTuple):
 def look(path: Path) -> Look:
     """Read a state file or snapshot without changing it or making anybody wait."""
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)) as db:
+        with closing(_reading(path)) as db:
             db.execute("BEGIN")  # one moment for everything
             counts = json.loads(db.execute("SELECT counts FROM tally").fetchone()[0])
             leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))

@@ -161,7 +161,8 @@ class SqliteGraph:
 
 def look(path: Path) -> Counts:
     """The counts of a graph somebody else may be writing; nothing is changed or held up."""
-    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    db = sqlite3.connect(address, uri=True, isolation_level=None)
     try:
         db.execute("BEGIN")  # one moment for all three
         rows = [
