@@ -6,7 +6,7 @@ import argparse
 import json
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.add import Counts
@@ -48,7 +48,7 @@ def as_json(seen: Look, graph: Counts | None) -> str:
     counts = (graph or Counts(0, 0, 0))._asdict()
     return json.dumps(
         {
-            "pools": in_order(seen.pools),
+            "pools": seen.pools,
             "graph": counts,
             "done": seen.done,
             "failures": seen.failures,
@@ -64,18 +64,12 @@ def as_text(file: Path, seen: Look, graph: Counts | None) -> str:
     share = ended / known if known else 0.0
     lines = [f"{file}: {seen.facts.get('world', 'a harvest')}"]
     lines.append(f"[{'#' * round(BAR * share):<{BAR}}] {share:.0%} of {known:,} known are done")
-    lines += ["Pools", table(in_order(seen.pools).items())]
+    lines += ["Pools", table(seen.pools.items())]
     if graph is not None:
         lines += ["Graph", table(graph._asdict().items())]
     if seen.failures:
         lines += ["Failures by reason", table(seen.failures.items())]
     return "\n".join(lines)
-
-
-def in_order(pools: Mapping[str, int]) -> dict[str, int]:
-    """In the order of a URI's life."""
-    ends = ("finished", "failed")
-    return {name: pools[name] for name in (*(key for key in pools if key not in ends), *ends)}
 
 
 def parser() -> argparse.ArgumentParser:

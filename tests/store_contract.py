@@ -31,8 +31,8 @@ STRANGE = relation(
 )
 
 
-def write(graph: Graph, *relations: Relation) -> None:
-    graph.write([Entity.of(each) for each in endpoints(relations)], relations)
+def write(graph: Graph, *relations: Relation) -> int:
+    return graph.write([Entity.of(each) for each in endpoints(relations)], relations)
 
 
 class StoreContract:
@@ -56,9 +56,10 @@ class StoreContract:
         assert graph.neighbours("/c/en/nobody") == []
 
     def test_writing_twice_changes_nothing(self, graph: Graph) -> None:
-        for _ in range(2):
-            write(graph, DOG_IS_PET, DOG_BARKS)
-        assert graph.counts() == (3, 2, 0)
+        assert write(graph, DOG_IS_PET, DOG_BARKS) == 2
+        assert write(graph, DOG_IS_PET, DOG_BARKS) == 0
+        assert write(graph, DOG_IS_PET, SENSE) == 1
+        assert graph.counts() == (4, 3, 0)
 
     def test_a_changed_weight_changes_the_relation_and_makes_no_second(self, graph: Graph) -> None:
         write(graph, DOG_IS_PET)

@@ -70,7 +70,9 @@ class Counts(NamedTuple):
 class Graph(Protocol):
     """Where records go. Every method gives the same graph when it is run twice."""
 
-    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> None: ...
+    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
+        """How many relations were new or changed."""
+
     def attach(self, owner: str, media: Sequence[Media]) -> None: ...
     def counts(self) -> Counts: ...
     def relations_by_type(self) -> dict[str, int]: ...
@@ -131,14 +133,13 @@ class Adder(Thread):
 
     def _write(self, batch: list[_Request]) -> None:
         try:
-            self._graph.write(
+            self.written += self._graph.write(
                 (entity for request in batch for entity in request.entities),
                 (relation for request in batch for relation in request.relations),
             )
         except Exception as error:
             self._fail(batch, error)
             return
-        self.written += sum(len(request.relations) for request in batch)
         for request in batch:
             request.committed.set_result(None)
 

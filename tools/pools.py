@@ -293,7 +293,8 @@ class Pools:
                 for name in (stage.waiting, stage.active):
                     self._db.execute("INSERT OR IGNORE INTO pool (name) VALUES (?)", (name,))
             self._db.execute("DELETE FROM lease")
-            return dict(self._db.execute("SELECT name, id FROM pool"))
+            in_order_of_life = f"SELECT name, id FROM pool ORDER BY id <= {FAILED}, id"
+            return dict(self._db.execute(in_order_of_life))
 
     def _count(self) -> dict[str, int]:
         """Counted anew at every start, so that a tally can never stay wrong."""

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from queue import Empty
 from typing import Any
 
@@ -98,6 +99,16 @@ def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
 
 
+def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
+    """Many short rows beside each other, read downwards."""
+    lines = table(rows).splitlines()
+    height = -(-len(lines) // count)
+    beside = zip_longest(
+        *(lines[at : at + height] for at in range(0, len(lines), height)), fillvalue=""
+    )
+    return "\n".join("    ".join(row).rstrip() for row in beside)
+
+
 def summary(
     pools: Mapping[str, int],
     graph: Counts,
@@ -107,15 +118,15 @@ def summary(
     places: Mapping[str, object],
 ) -> str:
     """What a person wants to know when the harvest ends."""
-    parts = [
-        ("Pools", pools.items()),
-        ("Graph", [("concepts", graph.entities), ("relations", graph.relations)]),
-        ("Relations by type", by_type.items()),
-        ("Failures by reason", failures.items()),
-        ("This run", _run_rows(progress)),
-        ("Where things are", places.items()),
-    ]
-    return "\n".join(f"{title}\n{table(rows)}" for title, rows in parts if rows)
+    parts = {
+        "Pools": columns(pools.items()),
+        "Graph": table([("concepts", graph.entities), ("relations", graph.relations)]),
+        "Relations by type": columns(by_type.items()),
+        "Failures by reason": table(failures.items()),
+        "This run": table(_run_rows(progress)),
+        "Where things are": table(places.items()),
+    }
+    return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:

@@ -95,10 +95,10 @@ class SqliteGraph:
         except sqlite3.DatabaseError as error:
             raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
 
-    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> None:
+    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
         with self._transaction():
             self._db.executemany(WRITE_ENTITY, entities)
-            self._db.executemany(WRITE_RELATION, relations)
+            return self._db.executemany(WRITE_RELATION, relations).rowcount
 
     def attach(self, owner: str, media: Sequence[Media]) -> None:
         """Make these, in this order, the media of an entity or relation; earlier ones are gone."""

@@ -1,0 +1,181 @@
+"""The whole harvest beside a plain walk, on the same pages in the same minute.
+
+Ours is `python main.py` as its user starts it, with pools and the embedded graph on disk; the peer
+(`bench/peer.py`) keeps everything in memory. Both are processes of their own, timed from start to
+end with nothing subtracted; what the server saw from the first request to the last is shown beside.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import orjson
+import requests
+
+from bench.report import RUNS, Bar, Row, Say, shown
+from bench.server import SEED, WINDOW
+from tools.graphs.sqlite import look as look_at_graph
+from tools.state import look
+
+ROOT = Path(__file__).resolve().parent.parent
+LONGEST_RUN_S = 1800
+RELATIONS_PER_PAGE = 5
+
+
+class Pace(NamedTuple):
+    """Pages per second: of the whole process, and between its first and last request."""
+
+    whole: float
+    inner: float
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    name: str
+    concepts: int
+    latency_ms: float
+    workers: int
+    bar: Bar
+    peers: Sequence[str] = ("yes",)  # does it read proxies and .netrc like a plain session?
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}) {self.concepts:,} pages, {self.latency_ms:g} ms, {self.workers}"
+
+    @property
+    def ideal(self) -> float:
+        return self.workers / self.latency_ms * 1000
+
+
+def settings(scale: float) -> list[Setting]:
+    return [
+        Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("yes", "no")),
+        Setting("b", round(3_200 * scale), 50, 8, Bar(">=", 0.9), ()),
+        Setting("c", round(20_000 * scale), 50, 64, Bar(">=", 0.85)),
+    ]
+
+
+def measure(scale: float, say: Say) -> Iterator[Row]:
+    for setting in settings(scale):
+        yield from compare(setting, say)
+
+
+def compare(setting: Setting, say: Say) -> list[Row]:
+    """Peer and ours in turn, so that whatever else the machine does hits both."""
+    ours: list[Pace] = []
+    peers: dict[str, list[Pace]] = {peer: [] for peer in setting.peers}
+    with server(setting) as url:
+        for number in range(1, RUNS + 1):
+            for peer, paces in peers.items():
+                say(f"fetch {setting.title} workers, run {number}: peer (environment: {peer})")
+                paces.append(timed(url, setting.concepts, peer_command(url, setting, peer)))
+            say(f"fetch {setting.title} workers, run {number}: ours")
+            ours.append(harvest(url, setting))
+    if not peers:
+        return [against_ideal(setting, ours)]
+    return [against_peer(setting, ours, peer, paces) for peer, paces in peers.items()]
+
+
+def against_ideal(setting: Setting, ours: Sequence[Pace]) -> Row:
+    ratios = [pace.whole / setting.ideal for pace in ours]
+    what = f"{setting.title} workers: of the ideal"
+    return Row(what, ratios, "", 3, setting.bar, pages(ours), f"{setting.ideal:,.0f}/s ideal")
+
+
+def against_peer(setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequence[Pace]) -> Row:
+    """The bar is for the plain peer; one with a trimmed session is shown without."""
+    ratios = [mine.whole / other.whole for mine, other in zip(ours, theirs, strict=True)]
+    is_plain = peer == "yes"
+    name = "a plain walk" if is_plain else "a walk with trust_env off"
+    what = f"{setting.title} workers: ours/{name}"
+    bar = setting.bar if is_plain else None
+    return Row(what, ratios, "", 3, bar, pages(ours), pages(theirs))
+
+
+def pages(paces: Sequence[Pace]) -> str:
+    whole, inner = [pace.whole for pace in paces], [pace.inner for pace in paces]
+    return f"{shown(whole)}/s, first to last {median(inner):,.0f}/s"
+
+
+def peer_command(url: str, setting: Setting, peer: str) -> list[str]:
+    script = str(ROOT / "bench" / "peer.py")
+    return [sys.executable, script, url, SEED, str(setting.workers), peer]
+
+
+def harvest(url: str, setting: Setting) -> Pace:
+    with TemporaryDirectory(prefix="bench-") as folder:
+        flags = ["--source", url, "--seed", SEED, "--no-media", "--state", folder, "-q"]
+        workers = ["--fetch-workers", str(setting.workers)]
+        command = [sys.executable, str(ROOT / "main.py"), *flags, *workers]
+        pace = timed(url, setting.concepts, command)
+        check(Path(folder), setting.concepts)
+    return pace
+
+
+def check(state: Path, concepts: int) -> None:
+    """Fast and wrong does not count."""
+    pools, graph = look(state / "pools.db").pools, look_at_graph(state / "graph.db")
+    if pools["finished"] != concepts or sum(pools.values()) != concepts:
+        raise RuntimeError(f"not everything was harvested: {pools}")
+    if graph.entities != concepts or graph.relations < concepts * (RELATIONS_PER_PAGE - 1):
+        raise RuntimeError(f"not everything is in the graph: {graph}")
+
+
+def timed(url: str, concepts: int, command: Sequence[str]) -> Pace:
+    served_since_last_asked(url)
+    begun = time.perf_counter()
+    with TemporaryDirectory(prefix="bench-") as folder:  # no sheaf.toml of the user's
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_RUN_S,
+        )
+        seconds = time.perf_counter() - begun
+    if done.returncode:
+        raise RuntimeError(f"{command[1]} ended with {done.returncode}: {done.stderr[-2000:]}")
+    served, inner = served_since_last_asked(url)
+    if served < concepts:
+        raise RuntimeError(f"{command[1]} asked for {served} of {concepts} pages")
+    return Pace(concepts / seconds, concepts / inner)
+
+
+def environment() -> dict[str, str]:
+    """The same for both, without proxies: nothing here leaves the machine."""
+    return {key: value for key, value in os.environ.items() if "PROX" not in key.upper()}
+
+
+def served_since_last_asked(url: str) -> tuple[int, float]:
+    with requests.Session() as session:
+        session.trust_env = False
+        window = orjson.loads(session.get(url + WINDOW, timeout=10).content)
+    return window["pages"], window["seconds"]
+
+
+@contextmanager
+def server(setting: Setting) -> Iterator[str]:
+    size = ["--concepts", str(setting.concepts), "--latency", str(setting.latency_ms)]
+    command = [sys.executable, "-m", "bench.server", *size]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().strip()
+            if not port:
+                raise RuntimeError("the server did not start")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()

@@ -1,0 +1,316 @@
+"""The pools with millions of URIs: a move, a resume, a snapshot under load, memory.
+
+python -m bench.pools build FILE COUNT    (the state of the memory measurement)
+python -m bench.pools open FILE ROUNDS    (prints its peak memory)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread, current_thread
+from typing import NamedTuple
+
+from bench.report import RUNS, Bar, Row, Say
+from tools.pools import Pools
+from tools.stage import Found, Stage, Task
+from tools.state import FINISHED, snapshot
+
+ROOT = Path(__file__).resolve().parent.parent
+STAGE = Stage("fetch", workers=8)
+STAGES = (STAGE, Stage("extend", workers=5))
+BATCH = 100_000
+FOUND = 5
+THREADS = 8
+LONGEST_RUN_S = 3600
+
+
+def measure(scale: float, say: Say) -> Iterator[Row]:
+    with TemporaryDirectory(prefix="bench-") as name:
+        folder, known = Path(name), round(1_000_000 * scale)
+        say(f"pools: building a state of {known:,} URIs")
+        base = folder / "base.db"
+        build(base, known, chance_uris(random.Random(1)))
+        yield from measure_moves(base, known, round(20_000 * scale), say)
+        finish_half(base)
+        yield from measure_resume(base, known, say)
+        yield from measure_snapshot(base, known, say)
+        base.unlink()
+        yield from measure_memory(folder / "large.db", round(10_000_000 * scale), say)
+
+
+# --- a) moves ------------------------------------------------------------------------------
+
+
+def measure_moves(base: Path, known: int, rounds: int, say: Say) -> Iterator[Row]:
+    means, longest = [], []
+    for number in range(1, RUNS + 1):
+        say(f"pools a) {rounds:,} moves, run {number}")
+        with copied(base) as path, closing(Pools(path, STAGES)) as pools:
+            mean, worst = time_moves(pools, rounds)
+        means.append(mean * 1e6)
+        longest.append(worst * 1e3)
+    what = f"a) {known:,} wait: lease + advance with {FOUND} new URIs"
+    yield Row(f"{what}, mean", means, " µs", 0, Bar("<", 200, " µs"))
+    yield Row(f"{what}, longest call", longest, " ms", 1)
+
+
+def time_moves(pools: Pools, rounds: int) -> tuple[float, float]:
+    """The mean of a round and the longest single call, in seconds."""
+    uris = chance_uris(random.Random(2))
+    found = [[Found(STAGE.name, take(uris, FOUND))] for _ in range(rounds)]
+    total = longest = 0.0
+    for each in found:
+        begun = time.perf_counter()
+        task = lease(pools)
+        leased = time.perf_counter()
+        pools.advance(task, "finished", each)
+        ended = time.perf_counter()
+        total += ended - begun
+        longest = max(longest, leased - begun, ended - leased)
+    return total / rounds, longest
+
+
+# --- b) resume -----------------------------------------------------------------------------
+
+
+def measure_resume(base: Path, known: int, say: Say) -> Iterator[Row]:
+    warm, cold = [], []
+    for number in range(1, RUNS + 1):
+        say(f"pools b) resume, run {number}")
+        with copied(base) as path:
+            warm.append(time_resume(path))
+        with copied(base) as path:
+            forget(path)
+            cold.append(time_resume(path))
+    what = f"b) resume with {known:,} known, half finished, to the first lease"
+    yield Row(what, warm, " s", 2, Bar("<", 3, " s"))
+    yield Row(f"{what}, file not in memory", cold, " s", 2)
+
+
+def time_resume(path: Path) -> float:
+    begun = time.perf_counter()
+    with closing(Pools(path, STAGES)) as pools:
+        lease(pools)
+        return time.perf_counter() - begun
+
+
+def forget(path: Path) -> None:
+    """Let the system drop its copy of the file, as if it had been started since."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+# --- c) snapshot ---------------------------------------------------------------------------
+
+
+class Load(NamedTuple):
+    seconds: float
+    longest: float
+    calls: int
+
+
+def measure_snapshot(base: Path, known: int, say: Say) -> Iterator[Row]:
+    calm, during = [], []
+    for number in range(1, RUNS + 1):
+        say(f"pools c) snapshot beside {THREADS} threads, run {number}")
+        with copied(base) as path:
+            during.append(under_load(path, lambda path: drop(snapshot(path))))
+        with copied(base) as path:
+            calm.append(under_load(path, lambda _: time.sleep(during[-1].seconds)))
+    what = f"c) snapshot of {known:,} while {THREADS} threads move"
+    yield Row(
+        f"{what}: longest call",
+        [load.longest * 1e3 for load in during],
+        " ms",
+        1,
+        Bar("<", 100, " ms"),
+        f"{sum(load.calls for load in during):,} calls in all",
+        f"{max(load.longest for load in calm) * 1e3:.1f} ms at most without a snapshot",
+    )
+    yield Row(f"{what}: its duration", [load.seconds for load in during], " s", 2)
+
+
+def under_load(path: Path, act: Callable[[Path], None]) -> Load:
+    with closing(Pools(path, STAGES)) as pools:
+        stop = Event()
+        movers = [Mover(pools, stop, number) for number in range(THREADS)]
+        for mover in movers:
+            mover.start()
+        try:
+            begun = time.perf_counter()
+            act(path)
+            seconds = time.perf_counter() - begun
+        finally:
+            stop.set()
+            for mover in movers:
+                mover.join()
+    if failed := [mover.error for mover in movers if mover.error]:
+        raise failed[0]
+    calls = sum(mover.calls for mover in movers)
+    return Load(seconds, max(mover.longest for mover in movers), calls)
+
+
+class Mover(Thread):
+    """Leases and advances without a pause and remembers the longest call."""
+
+    def __init__(self, pools: Pools, stop: Event, number: int) -> None:
+        super().__init__(daemon=True)
+        self.longest = 0.0
+        self.calls = 0
+        self.error: Exception | None = None
+        self._pools, self._stop_asked = pools, stop
+        self._uris = chance_uris(random.Random(100 + number))
+
+    def run(self) -> None:
+        try:
+            while not self._stop_asked.is_set():
+                self._move()
+        except Exception as error:
+            self.error = error
+
+    def _move(self) -> None:
+        found = [Found(STAGE.name, take(self._uris, FOUND))]
+        begun = time.perf_counter()
+        task = lease(self._pools)
+        leased = time.perf_counter()
+        self._pools.advance(task, "finished", found)
+        ended = time.perf_counter()
+        self.longest = max(self.longest, leased - begun, ended - leased)
+        self.calls += 2
+
+
+# --- d) memory -----------------------------------------------------------------------------
+
+
+def measure_memory(path: Path, known: int, say: Say) -> Iterator[Row]:
+    say(f"pools d) building a state of {known:,} URIs")
+    in_process("build", path, known)
+    peaks, seconds = [], []
+    for number in range(1, RUNS + 1):
+        say(f"pools d) {10_000:,} moves, run {number}")
+        report = json.loads(in_process("open", path, 10_000))
+        peaks.append(report["peak_bytes"] / 2**20)
+        seconds.append(report["seconds_to_first_lease"])
+    what = f"d) {known:,} known"
+    yield Row(f"{what}: peak memory of a process", peaks, " MiB", 0, Bar("<", 1024, " MiB"))
+    yield Row(f"{what}: resume to the first lease", seconds, " s", 1)
+    yield Row(f"{what}: size of the file", [path.stat().st_size / 2**20], " MiB", 0)
+
+
+def in_process(task: str, path: Path, number: int) -> str:
+    command = [sys.executable, "-m", "bench.pools", task, str(path), str(number)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_RUN_S, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"pools {task} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def open_and_move(path: Path, rounds: int) -> dict[str, float]:
+    begun = time.perf_counter()
+    uris = chance_uris(random.Random())  # others than those of the run before
+    with closing(Pools(path, STAGES)) as pools:
+        task = lease(pools)
+        seconds = time.perf_counter() - begun
+        for _ in range(rounds):
+            pools.advance(task, "finished", [Found(STAGE.name, take(uris, FOUND))])
+            task = lease(pools)
+        return {"peak_bytes": peak_memory(), "seconds_to_first_lease": seconds}
+
+
+def peak_memory() -> int:
+    """Bytes. getrusage alone would count what the parent had when it started this process."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        (line,) = [line for line in lines if line.startswith("VmHWM:")]
+        return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+# --- states --------------------------------------------------------------------------------
+
+
+def build(path: Path, count: int, uris: Iterator[str]) -> None:
+    with closing(Pools(path, STAGES)) as pools:
+        left = count
+        while left > 0:
+            left -= pools.discover(Found(STAGE.name, take(uris, min(BATCH, left))))
+
+
+def finish_half(path: Path) -> None:
+    """The older half; the next start counts anew."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE uri SET pool = ? WHERE id <= (SELECT max(id) / 2 FROM uri)", (FINISHED,))
+        db.commit()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def chance_uris(chance: random.Random) -> Iterator[str]:
+    """In no order, like the concepts of a walk: every insert lands somewhere else."""
+    while True:
+        yield f"/c/en/{chance.getrandbits(64):016x}"
+
+
+def batched_uris(chance: random.Random) -> Iterator[str]:
+    """Each batch in a place of its own, without order inside: ten million in minutes."""
+    for batch in range(1 << 20):
+        for _ in range(BATCH):
+            yield f"/c/en/{batch:05x}{chance.getrandbits(44):011x}"
+
+
+def take(uris: Iterator[str], count: int) -> list[str]:
+    return [next(uris) for _ in range(count)]
+
+
+def lease(pools: Pools) -> Task:
+    task = pools.lease(STAGE, lambda _: current_thread())
+    if task is None:
+        raise RuntimeError("nothing is ready")
+    return task
+
+
+class copied:  # noqa: N801
+    """A copy of a state in a folder of its own, gone afterwards."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._folder = TemporaryDirectory(prefix="copy-", dir=base.parent)
+
+    def __enter__(self) -> Path:
+        return Path(shutil.copy(self._base, Path(self._folder.name) / "pools.db"))
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+
+def drop(path: Path) -> None:
+    path.unlink()
+
+
+def main(arguments: Sequence[str]) -> None:
+    task, path, number = arguments
+    if task == "build":
+        build(Path(path), int(number), batched_uris(random.Random(3)))
+    else:
+        print(json.dumps(open_and_move(Path(path), int(number))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
