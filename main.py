@@ -100,7 +100,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         )
     if not arguments.quiet:
         print(report)
-        print("stopped; the same command goes on from here" if run_.was_stopped else "done")
+        print(run_.verdict)
     return 0
 
 

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread, current_thread
@@ -128,9 +129,9 @@ def measure_snapshot(base: Path, known: int, say: Say) -> Iterator[Row]:
     for number in range(1, RUNS + 1):
         say(f"pools c) snapshot beside {THREADS} threads, run {number}")
         with copied(base) as path:
-            during.append(under_load(path, lambda path: drop(snapshot(path))))
+            during.append(under_load(path, partial(snapshot, path)))
         with copied(base) as path:
-            calm.append(under_load(path, lambda _: time.sleep(during[-1].seconds)))
+            calm.append(under_load(path, partial(time.sleep, during[-1].seconds)))
     what = f"c) snapshot of {known:,} while {THREADS} threads move"
     yield Row(
         f"{what}: longest call",
@@ -144,7 +145,7 @@ def measure_snapshot(base: Path, known: int, say: Say) -> Iterator[Row]:
     yield Row(f"{what}: its duration", [load.seconds for load in during], " s", 2)
 
 
-def under_load(path: Path, act: Callable[[Path], None]) -> Load:
+def under_load(path: Path, act: Callable[[], object]) -> Load:
     with closing(Pools(path, STAGES)) as pools:
         stop = Event()
         movers = [Mover(pools, stop, number) for number in range(THREADS)]
@@ -152,7 +153,7 @@ def under_load(path: Path, act: Callable[[Path], None]) -> Load:
             mover.start()
         try:
             begun = time.perf_counter()
-            act(path)
+            act()
             seconds = time.perf_counter() - begun
         finally:
             stop.set()
@@ -286,22 +287,11 @@ def lease(pools: Pools) -> Task:
     return task
 
 
-class copied:  # noqa: N801
+@contextmanager
+def copied(base: Path) -> Iterator[Path]:
     """A copy of a state in a folder of its own, gone afterwards."""
-
-    def __init__(self, base: Path) -> None:
-        self._base = base
-        self._folder = TemporaryDirectory(prefix="copy-", dir=base.parent)
-
-    def __enter__(self) -> Path:
-        return Path(shutil.copy(self._base, Path(self._folder.name) / "pools.db"))
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
-
-
-def drop(path: Path) -> None:
-    path.unlink()
+    with TemporaryDirectory(prefix="copy-", dir=base.parent) as folder:
+        yield Path(shutil.copy(base, Path(folder) / "pools.db"))
 
 
 def main(arguments: Sequence[str]) -> None:

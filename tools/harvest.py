@@ -58,6 +58,7 @@ class Harvest:
         self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
         self._take_back_at: float | None = None
         self._fatal: Fatal | None = None
+        self.verdict = "done"
         self._monitors: list[Monitor] = []
         for stage in (each for each in job.stages if each.name in job.workers):
             work, feeders = job.workers[stage.name], tuple(self._monitors)
@@ -80,10 +81,10 @@ class Harvest:
             raise self._fatal
         if new or self.pools.moves > before:
             snapshot(self._file)
-
-    @property
-    def was_stopped(self) -> bool:
-        return self._take_back_at is not None
+        else:
+            self.verdict = "nothing was left to do"
+        if self._take_back_at is not None:
+            self.verdict = "stopped; the same command goes on from here"
 
     def close(self) -> None:
         self.pools.close()

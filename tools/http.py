@@ -8,34 +8,22 @@ The environment's proxy variables change nothing; with proxies set nothing goes 
 from __future__ import annotations
 
 import email.utils
-import http.client
-import io
 import itertools
 import logging
 import random
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
-from requests.adapters import HTTPAdapter
 from requests.structures import CaseInsensitiveDict
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.contrib.socks import (
-    SOCKSConnection,
-    SOCKSHTTPConnectionPool,
-    SOCKSHTTPSConnection,
-    SOCKSHTTPSConnectionPool,
-)
 
+from tools.deadline import DeadlineAdapter
 from tools.errors import GiveUp, Interrupted, ServerTrouble, Unavailable, UsageError
 from tools.proxy import Proxies, without_password
 from tools.settings import HttpSettings
@@ -77,85 +65,6 @@ class Exchange:
     seconds: float
 
 
-class _DeadlineReader(io.RawIOBase):
-    """Reads a socket until a moment in time, however slowly the bytes drip."""
-
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
-        self._raw = raw
-        self._sock = sock
-        self._deadline = time.monotonic() + (sock.gettimeout() or 0.0)
-        self.ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the answer took too long")
-        self._sock.settimeout(left)
-        count = self._raw.readinto(buffer)
-        self.ended = count == 0
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _DeadlineResponse(http.client.HTTPResponse):
-    """The read timeout holds for the whole answer, headers and body, not for each read of it."""
-
-    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
-        self._reader = _DeadlineReader(self.fp.detach(), sock)
-        self.fp = io.BufferedReader(self._reader)
-
-    def begin(self) -> None:
-        super().begin()
-        if self._reader.ended:  # http.client takes the end of the connection for an empty line
-            raise ConnectionError("cut off within the headers")
-
-
-def _pools_with_deadline(
-    plain: type[HTTPConnection],
-    tls: type[HTTPSConnection],
-    pool: type[HTTPConnectionPool],
-    tls_pool: type[HTTPSConnectionPool],
-) -> dict[str, type[HTTPConnectionPool]]:
-    """The same connection pools, whose connections read with a deadline."""
-    response = {"response_class": _DeadlineResponse}
-    connection = type(f"Deadline{plain.__name__}", (plain,), response)
-    tls_connection = type(f"Deadline{tls.__name__}", (tls,), response)
-    return {
-        "http": type(f"Deadline{pool.__name__}", (pool,), {"ConnectionCls": connection}),
-        "https": type(
-            f"Deadline{tls_pool.__name__}", (tls_pool,), {"ConnectionCls": tls_connection}
-        ),
-    }
-
-
-DIRECT_POOLS = _pools_with_deadline(
-    HTTPConnection, HTTPSConnection, HTTPConnectionPool, HTTPSConnectionPool
-)
-SOCKS_POOLS = _pools_with_deadline(
-    SOCKSConnection, SOCKSHTTPSConnection, SOCKSHTTPConnectionPool, SOCKSHTTPSConnectionPool
-)
-
-
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = DIRECT_POOLS
-
-    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs)
-        manager.pool_classes_by_scheme = (
-            SOCKS_POOLS if proxy.lower().startswith("socks") else DIRECT_POOLS
-        )
-        return manager
-
-
 class Client:
     """Asks hosts for things, politely. Any number of threads may share one."""
 
@@ -165,7 +74,9 @@ class Client:
         self._settings = settings
         self._proxies = proxies or Proxies(())
         self._stop = stop
-        self._adapter = _Adapter(pool_connections=16, pool_maxsize=connections, max_retries=0)
+        self._adapter = DeadlineAdapter(
+            pool_connections=16, pool_maxsize=connections, max_retries=0
+        )
         self._buckets = {host: _bucket(host, rates) for host, rates in settings.limits.items()}
         self._resting_until: dict[str, float] = {}
         self._rests: dict[str, int] = {}

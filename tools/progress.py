@@ -131,9 +131,9 @@ def summary(
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
     requests, seconds = progress.requests.total(), progress.seconds
-    return [
+    rows: list[tuple[str, object]] = [
         ("requests", requests),
         ("megabytes", round(progress.bytes.total() / 1e6)),
         ("seconds", round(seconds)),
-        ("requests per second", round(requests / seconds) if seconds else 0),
     ]
+    return rows if seconds < 1 else [*rows, ("requests per second", round(requests / seconds))]

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
+from tools.deadline import DeadlineReader
 from tools.sample.assertions import Assertions
 from tools.sample.pages import Answer, answer_to, as_wished, html_error, json_error, parse_target
 
@@ -82,8 +83,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.rfile.close()
-        self._incoming = _DeadlineReader(self.connection)
+        self._incoming = DeadlineReader(self.rfile.detach(), self.connection)
         self.rfile = io.BufferedReader(self._incoming)
 
     def handle_one_request(self) -> None:
@@ -245,24 +245,6 @@ class _Server(ThreadingHTTPServer):
             logger.debug("%s hung up: %s", client_address, error)
         else:
             logger.error("connection of %s broke", client_address, exc_info=error)
-
-
-class _DeadlineReader(io.RawIOBase):
-    """Reads a socket until a moment, where a socket's timeout would start anew with each byte."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self.deadline = 0.0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        left = self.deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError("the request took too long to arrive")
-        self._connection.settimeout(left)
-        return self._connection.recv_into(buffer)
 
 
 def _in_words(rate: Rate) -> str:
