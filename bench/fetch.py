@@ -46,11 +46,12 @@ class Setting:
     latency_ms: float
     workers: int
     bar: Bar
-    peers: Sequence[str] = ("yes",)  # does it read proxies and .netrc like a plain session?
+    peers: Sequence[str] = ("plain",)  # kinds of bench/peer.py
 
     @property
     def title(self) -> str:
-        return f"{self.name}) {self.concepts:,} pages, {self.latency_ms:g} ms, {self.workers}"
+        size = f"{self.concepts:,} pages, {self.latency_ms:g} ms, {self.workers} workers"
+        return f"{self.name}) {size}"
 
     @property
     def ideal(self) -> float:
@@ -59,7 +60,7 @@ class Setting:
 
 def settings(scale: float) -> list[Setting]:
     return [
-        Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("yes", "no")),
+        Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("plain", "lean")),
         Setting("b", round(3_200 * scale), 50, 8, Bar(">=", 0.9), ()),
         Setting("c", round(20_000 * scale), 50, 64, Bar(">=", 0.85)),
     ]
@@ -77,9 +78,9 @@ def compare(setting: Setting, say: Say) -> list[Row]:
     with server(setting) as url:
         for number in range(1, RUNS + 1):
             for peer, paces in peers.items():
-                say(f"fetch {setting.title} workers, run {number}: peer (environment: {peer})")
+                say(f"fetch {setting.title}, run {number}: {peer} walk")
                 paces.append(timed(url, setting.concepts, peer_command(url, setting, peer)))
-            say(f"fetch {setting.title} workers, run {number}: ours")
+            say(f"fetch {setting.title}, run {number}: ours")
             ours.append(harvest(url, setting))
     if not peers:
         return [against_ideal(setting, ours)]
@@ -88,17 +89,15 @@ def compare(setting: Setting, say: Say) -> list[Row]:
 
 def against_ideal(setting: Setting, ours: Sequence[Pace]) -> Row:
     ratios = [pace.whole / setting.ideal for pace in ours]
-    what = f"{setting.title} workers: of the ideal"
+    what = f"{setting.title}: of the ideal"
     return Row(what, ratios, "", 3, setting.bar, pages(ours), f"{setting.ideal:,.0f}/s ideal")
 
 
 def against_peer(setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequence[Pace]) -> Row:
-    """The bar is for the plain peer; one with a trimmed session is shown without."""
+    """The bar is for the plain walk; the lean one is shown without."""
     ratios = [mine.whole / other.whole for mine, other in zip(ours, theirs, strict=True)]
-    is_plain = peer == "yes"
-    name = "a plain walk" if is_plain else "a walk with trust_env off"
-    what = f"{setting.title} workers: ours/{name}"
-    bar = setting.bar if is_plain else None
+    bar = setting.bar if peer == "plain" else None
+    what = f"{setting.title}: ours / {peer} walk"
     return Row(what, ratios, "", 3, bar, pages(ours), pages(theirs))
 
 

@@ -4,7 +4,10 @@ It walks the same pages with as many threads and stores nothing: no pools, no gr
 retries. One session whose pool holds a connection for each thread; every task submits what it
 finds itself, and a counter says when all is done, so that nobody waits on a growing set of futures.
 
-    python bench/peer.py http://127.0.0.1:8084 /c/en/dog 8
+    python bench/peer.py http://127.0.0.1:8084 /c/en/dog 8 [lean]
+
+A plain session looks for proxies and a .netrc in the environment at every request, a lean one does
+not. The plain one is the peer; the lean one shows how much of the difference that is.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from requests.adapters import HTTPAdapter
 
 
 class Walk:
-    def __init__(self, base: str, workers: int, reads_environment: bool = True) -> None:
+    def __init__(self, base: str, workers: int, is_lean: bool) -> None:
         self.seen: set[str] = set()
         self.ended = Event()
         self.error: BaseException | None = None
@@ -26,7 +29,7 @@ class Walk:
         self._lock = Lock()
         self._open = 0
         self._session = requests.Session()
-        self._session.trust_env = reads_environment
+        self._session.trust_env = not is_lean
         self._session.mount("http://", HTTPAdapter(pool_maxsize=workers))
         self._pool = ThreadPoolExecutor(workers)
 
@@ -56,8 +59,8 @@ class Walk:
         self._session.close()
 
 
-def main(base: str, seed: str, workers: str, environment: str = "yes") -> None:
-    walk = Walk(base, int(workers), environment == "yes")
+def main(base: str, seed: str, workers: str, kind: str = "plain") -> None:
+    walk = Walk(base, int(workers), kind == "lean")
     walk.submit({seed})
     walk.ended.wait()
     walk.close()

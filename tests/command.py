@@ -51,6 +51,15 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+def read_until(text: str, process: subprocess.Popen[str]) -> None:
+    """Read its log lines up to one that holds this text."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            return
+    raise AssertionError(f"it ended without saying {text!r}")
+
+
 def harvest_flags(folder: Path, source: str, seed: str, *more: object) -> list[object]:
     state, graph = folder / "state", f"sqlite:{folder / 'graph.db'}"
     return [

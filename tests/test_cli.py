@@ -18,6 +18,7 @@ from tests.command import (
     finished,
     harvest_flags,
     history,
+    read_until,
     records,
     relations_of,
     run,
@@ -212,9 +213,7 @@ def test_a_second_signal_ends_it_at_once_with_its_state_intact(tmp_path: Path) -
         world.latency = 30.0
         world.wait_for(10)
         harvest.send_signal(signal.SIGINT)
-        assert harvest.stderr is not None
-        while "stopping" not in harvest.stderr.readline():
-            pass
+        read_until("stopping", harvest)
         begun = time.monotonic()
         harvest.send_signal(signal.SIGINT)
         harvest.communicate(timeout=20)
@@ -233,9 +232,7 @@ def test_pause_resume_and_stop_by_command(tmp_path: Path, slow_world: World) -> 
     harvest = start("main.py", *flags)
     slow_world.wait_for(20)
     assert run("main.py", "pause", *state).returncode == 0
-    assert harvest.stderr is not None
-    while "pause on request" not in harvest.stderr.readline():
-        pass
+    read_until("pause on request", harvest)
     asked = len(slow_world.paths)
     with pytest.raises(TimeoutError):
         slow_world.wait_for(asked + 9, timeout=0.5)  # the eight under way may still arrive

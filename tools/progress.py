@@ -102,10 +102,9 @@ def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
 def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
     """Many short rows beside each other, read downwards."""
     lines = table(rows).splitlines()
-    height = -(-len(lines) // count)
-    beside = zip_longest(
-        *(lines[at : at + height] for at in range(0, len(lines), height)), fillvalue=""
-    )
+    height = max(1, -(-len(lines) // count))
+    parts = [lines[at : at + height] for at in range(0, len(lines), height)]
+    beside = zip_longest(*parts, fillvalue="")
     return "\n".join("    ".join(row).rstrip() for row in beside)
 
 

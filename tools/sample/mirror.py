@@ -152,8 +152,9 @@ class Mirror:
         """Stop listening and hang up on every client; a second time does nothing."""
         if self._is_serving:
             self._is_serving = False
-            self._server.shutdown()
-        self._server.server_close()
+            self._server.shutdown()  # the serving thread closes: two at it would hang up too early
+        else:
+            self._server.server_close()
 
     def __enter__(self) -> Self:
         self._is_serving = True  # even if the thread has not come to it when `close` is called
