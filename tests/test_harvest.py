@@ -15,6 +15,7 @@ from tests.command import (
     BruteForce,
     harvest_flags,
     history,
+    read_until,
     records,
     relations_of,
     run,
