@@ -113,6 +113,9 @@ class BruteForce:
                 for page in {*uri.prefixes(start), *uri.prefixes(end)}:
                     self.pages[page].append((name, start, end))
 
+    def neighbours(self, page: str) -> set[str]:
+        return {end for _, *ends in self.pages[page] for end in ends}
+
     def walk(self, *seeds: str) -> tuple[set[str], set[str]]:
         """The concepts and the relations that are reached from the seeds."""
         concepts, relations, waiting = set(seeds), set(), list(seeds)

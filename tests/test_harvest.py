@@ -88,8 +88,8 @@ def test_the_sample_is_what_it_promises_to_be() -> None:
 def test_a_real_slice_is_harvested_exactly(tmp_path: Path) -> None:
     lines = gzip.decompress(REAL_SLICE.read_bytes()).decode().splitlines()
     file = BruteForce(lines)
-    elsewhere = sorted(file.pages.keys() - file.walk("/c/en/dog")[0])
-    islands = [concept for concept in elsewhere if len(file.walk(concept)[0]) < 100]
+    mainland = file.walk("/c/en/dog")[0]
+    islands = sorted(page for page in file.pages if not file.neighbours(page) & mainland)
     with Mirror(Assertions(lines)) as mirror:
         for seed in ("/c/en/dog", "/c/en/cat/n", *Random(2026).sample(islands, 3)):
             folder = tmp_path / seed.replace("/", "_")
