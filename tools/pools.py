@@ -28,20 +28,20 @@ from tools.state import FAILED, Checkpointer, open_state
 WINDOW = 1000
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
 NEWEST = 1 << 62  # above every id there will be
-CHECKPOINT_EVERY = 2000  # moves
+CHECKPOINT_EVERY = 10_000  # rows written
 
 INSERT = (
     "INSERT OR IGNORE INTO uri (uri, pool, rank, depth) "
     "SELECT value, ?1, ?2, ?3 FROM json_each(?4) WHERE true"
 )
 LEAVE = "UPDATE uri SET pool = ?, rank = ?, attempts = ?, not_before = ?, reason = ? WHERE id = ?"
-READY = (
-    f"SELECT rank, id, uri, depth, attempts FROM uri WHERE pool = ? AND pool > {FAILED} "
-    f"AND not_before = 0 AND id NOT IN (SELECT id FROM lease) ORDER BY rank, id LIMIT {WINDOW}"
-)
+ROWS = "SELECT coalesce(rank, 0), id, uri, depth, attempts FROM uri WHERE pool = ? "
+READY = "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) "
+OLDEST = f"{ROWS} AND id > ? {READY} ORDER BY id LIMIT ?"
+RANKED = f"{ROWS} AND rank IS NOT NULL AND pool > {FAILED} {READY} ORDER BY rank, id LIMIT ?"
 PROMOTE = (
-    "UPDATE uri SET not_before = 0 WHERE pool = ? AND not_before > 0 "
-    "AND (not_before <= ? OR not_before > ?) RETURNING rank, id, uri, depth, attempts"
+    "UPDATE uri SET not_before = 0 WHERE pool = ? AND not_before > 0 AND (not_before <= ? OR "
+    "not_before > ?) RETURNING coalesce(rank, 0), id, uri, depth, attempts"
 )
 UNFINISHED_ABOVE = "SELECT 1 FROM uri WHERE pool = ? AND not_before > 0 AND rank < ? LIMIT 1"
 POOL_OF = "SELECT name FROM uri JOIN pool ON pool.id = uri.pool WHERE uri = ?"
@@ -51,7 +51,7 @@ SOME_OF_POOL = (
 )
 
 
-Row = tuple[int, int, str, int, int]  # rank, id, uri, depth, attempts
+Row = tuple[int, int, str, int, int]  # rank (0 if there is none), id, uri, depth, attempts
 
 
 @dataclass(slots=True)
@@ -105,6 +105,7 @@ class Pools:
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
         self.changed = Condition()
         self.moves = 0
+        self._unsaved_rows = 0
         self._stages = {stage.name: stage for stage in stages}
         self._active: dict[str, dict[str, Task]] = {stage.name: {} for stage in stages}
         self._windows = {stage.waiting: _Window() for stage in stages}
@@ -143,7 +144,8 @@ class Pools:
             row = self._next_ready(stage)
             if row is None:
                 return None
-            rank, id_, uri, depth, attempts = row
+            key, id_, uri, depth, attempts = row
+            rank = None if stage.order == "fifo" else key
             task = Task(id_, uri, stage, rank, depth, attempts)
             task.thread = thread_for(task)
             with self._stop_if_unwritable():
@@ -168,7 +170,7 @@ class Pools:
                     for group in found
                 ]
             del self._active[task.stage.name][task.uri]
-            self._enter([(to, [(rank, task.id, task.uri, task.depth, 0)]), *arrivals])
+            self._enter([(to, [(rank or 0, task.id, task.uri, task.depth, 0)]), *arrivals])
 
     def retry_later(self, task: Task, reason: str, delay: float = 0.0, spent: bool = True) -> None:
         """Back to the waiting pool, not before `delay` seconds; `spent` counts an attempt."""
@@ -185,7 +187,8 @@ class Pools:
                 window = self._windows[pool]
                 window.next_due = min(window.next_due or not_before, not_before)
             else:
-                self._enter([(pool, [(task.rank, task.id, task.uri, task.depth, attempts)])])
+                row = (task.rank or 0, task.id, task.uri, task.depth, attempts)
+                self._enter([(pool, [row])])
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
@@ -317,11 +320,12 @@ class Pools:
         """Insert what is new; the rows are returned if they can fall into the window."""
         stage = self._stages[group.stage]
         rank = stage.rank(depth, group.priority)
+        self._unsaved_rows += len(group.uris)
         values = (self._ids[stage.waiting], rank, depth, orjson.dumps(group.uris).decode())
-        if self._windows[stage.waiting].reaches(rank):
+        if self._windows[stage.waiting].reaches(rank or 0):
             new = self._db.execute(INSERT + " RETURNING id, uri", values).fetchall()
             self._counts[stage.waiting] += len(new)
-            return stage.waiting, [(rank, id_, uri, depth, 0) for id_, uri in new]
+            return stage.waiting, [(rank or 0, id_, uri, depth, 0) for id_, uri in new]
         self._counts[stage.waiting] += self._db.execute(INSERT, values).rowcount
         return stage.waiting, []
 
@@ -329,7 +333,7 @@ class Pools:
         self,
         task: Task,
         to: str,
-        rank: int,
+        rank: int | None,
         attempts: int = 0,
         reason: str | None = None,
         not_before: float = 0.0,
@@ -339,6 +343,13 @@ class Pools:
         self._counts[task.stage.waiting] -= 1
         self._counts[to] += 1
         self._counts[task.stage.done] += to != task.stage.waiting
+
+    def _read_ready(self, stage: Stage, last_id: int) -> list[Row]:
+        """The next ready rows: of a fifo those after the last one seen, else the best of all."""
+        pool = self._ids[stage.waiting]
+        if stage.order == "fifo":
+            return self._db.execute(OLDEST, (pool, last_id, WINDOW)).fetchall()
+        return self._db.execute(RANKED, (pool, WINDOW)).fetchall()
 
     def _earliest_due(self, pool: str) -> float | None:
         (earliest,) = self._db.execute(
@@ -373,20 +384,22 @@ class Pools:
         if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
             self._promote_due(stage.waiting)
         if not window.rows and window.horizon is not None:
-            window.fill(self._db.execute(READY, (self._ids[stage.waiting],)).fetchall())
+            window.fill(self._read_ready(stage, window.horizon[1]))
         if not window.rows or (stage.order == "levels" and self._is_level_unfinished(stage)):
             return None
         return window.rows[0]
 
     def _is_level_unfinished(self, stage: Stage) -> bool:
         rank = self._windows[stage.waiting].rows[0][0]
-        if any(task.rank < rank for task in self._active[stage.name].values()):
+        if any((task.rank or 0) < rank for task in self._active[stage.name].values()):
             return True
         above = self._db.execute(UNFINISHED_ABOVE, (self._ids[stage.waiting], rank))
         return above.fetchone() is not None
 
     def _moved(self) -> None:
         self.moves += 1
-        if self.moves % CHECKPOINT_EVERY == 0:
+        self._unsaved_rows += 1
+        if self._unsaved_rows >= CHECKPOINT_EVERY:
+            self._unsaved_rows = 0
             self._checkpointer.wake()
         self.changed.notify_all()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Thread
 from typing import Literal
 
 Order = Literal["fifo", "deepest", "levels", "priority"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """One kind of work: its name, how many at once, in which order, how many in all."""
 
@@ -19,21 +20,24 @@ class Stage:
     order: Order = "fifo"
     limit: int | None = None
 
-    @property
+    @cached_property
     def waiting(self) -> str:
         return f"to_{self.name}"
 
-    @property
+    @cached_property
     def active(self) -> str:
         return f"on_{self.name}"
 
-    @property
+    @cached_property
     def done(self) -> str:
         return f"done_{self.name}"
 
-    def rank(self, depth: int, priority: int) -> int:
-        """`levels` is breadth-first with a barrier: a depth waits for the one above it."""
-        return {"fifo": 0, "deepest": -depth, "levels": depth, "priority": priority}[self.order]
+    def rank(self, depth: int, priority: int) -> int | None:
+        """Smaller is handed out first; None is by age alone, which needs no index.
+
+        `levels` is breadth-first with a barrier: a depth waits for the one above it.
+        """
+        return {"fifo": None, "deepest": -depth, "levels": depth, "priority": priority}[self.order]
 
 
 @dataclass(slots=True)
@@ -43,7 +47,7 @@ class Task:
     id: int
     uri: str
     stage: Stage
-    rank: int
+    rank: int | None
     depth: int
     attempts: int
     thread: Thread = field(init=False, repr=False, compare=False)

@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 LOCK = "LOCK"
+CACHE_KB = 4096  # the system caches the file; a large cache of our own measured slower
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
 SCHEMA = f"""
@@ -32,13 +33,13 @@ CREATE TABLE uri (
     id INTEGER PRIMARY KEY,             -- order of discovery
     uri TEXT NOT NULL UNIQUE,
     pool INTEGER NOT NULL REFERENCES pool,
-    rank INTEGER NOT NULL,              -- smaller is handed out first, then by id
+    rank INTEGER,                       -- smaller is handed out first; null: by id alone
     depth INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0, -- wall clock; 0 is now
     reason TEXT
 ) STRICT;
-CREATE INDEX ready ON uri (pool, rank, id) WHERE pool > {FAILED} AND not_before = 0;
+CREATE INDEX ranked ON uri (pool, rank, id) WHERE rank IS NOT NULL AND pool > {FAILED};
 CREATE INDEX delayed ON uri (pool, not_before) WHERE not_before > 0;
 CREATE INDEX failures ON uri (reason) WHERE pool = {FAILED};
 -- A row here lifts its URI from `to_x` into `on_x`: handing out stays cheap, and taking back what a
@@ -103,7 +104,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode = WAL")  # readers never wait for the harvest
     db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
-    db.execute("PRAGMA cache_size = -65536")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
     return db
 
