@@ -7,7 +7,6 @@ same time share a transaction: one transaction for each concept is what makes lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple, Protocol
@@ -97,14 +96,14 @@ class Adder(Thread):
 
     def add(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> None:
         """Write and wait for the commit; raises what the graph raised."""
-        request = _Request(entities, relations, Future())
+        request = _Request(entities, relations, SimpleQueue())
         self._inbox.put(request)
         try:
-            request.committed.result(LONGEST_COMMIT_S)
-        except TimeoutError as error:
-            raise Unavailable(
-                f"the graph did not commit within {LONGEST_COMMIT_S:.0f} s"
-            ) from error
+            error = request.verdict.get(timeout=LONGEST_COMMIT_S)
+        except Empty:
+            error = Unavailable(f"the graph did not commit within {LONGEST_COMMIT_S:.0f} s")
+        if error is not None:
+            raise error
 
     def close(self) -> None:
         """Ends after everything handed in before this."""
@@ -141,12 +140,12 @@ class Adder(Thread):
             self._fail(batch, error)
             return
         for request in batch:
-            request.committed.set_result(None)
+            request.verdict.put(None)
 
     def _fail(self, batch: list[_Request], error: Exception) -> None:
         """One page's records may be to blame: alone, each gets its own verdict."""
         if len(batch) == 1:
-            batch[0].committed.set_exception(error)
+            batch[0].verdict.put(error)
         else:
             for request in batch:
                 self._write([request])
@@ -155,4 +154,4 @@ class Adder(Thread):
 class _Request(NamedTuple):
     entities: Sequence[Entity]
     relations: Sequence[Relation]
-    committed: Future[None]
+    verdict: SimpleQueue[Exception | None]  # one: None when it is committed

@@ -88,9 +88,10 @@ class Monitor(Thread):
     # --- the monitor's own thread ----------------------------------------------------------
 
     def run(self) -> None:
+        """Hand out whenever something changes, until there can be no more work."""
         try:
-            while (task := self._next_task()) is not None:
-                self._start(task)
+            while not self._wait_for_change():
+                self._hand_out()
         except Fatal as error:
             self._on_end(error)
         except Exception as error:  # a bug here would leave everybody waiting
@@ -99,23 +100,29 @@ class Monitor(Thread):
         else:
             self._on_end(None)
 
-    def _start(self, task: Task) -> None:
-        try:
-            task.thread.start()
-        except RuntimeError as error:  # the system gives no more threads now
-            self._settle(task, Unavailable(str(error)))
-
-    def _next_task(self) -> Task | None:
-        """Wait for work and a free place; None once there can be no more."""
+    def _wait_for_change(self) -> bool:
+        """Wait while nothing can be handed out; is it over?"""
         with self._pools.changed:
-            while not self.is_over():
-                if self._may_lease() and (
-                    task := self._pools.lease(self.stage, self._worker_thread)
-                ):
-                    return task
+            while not (is_over := self.is_over()) and not self._can_hand_out():
                 self._pools.changed.wait(self._seconds_to_wait())
-            self._pools.changed.notify_all()  # monitors fed by this one look again
-            return None
+            if is_over:
+                self._pools.changed.notify_all()  # monitors fed by this one look again
+            return is_over
+
+    def _can_hand_out(self) -> bool:
+        return self._may_lease() and self._pools.is_ready(self.stage)
+
+    def _hand_out(self) -> None:
+        """Fill every free place. Also called by a worker that ends, to fill the place it leaves."""
+        while (task := self._lease()) is not None:
+            try:
+                task.thread.start()
+            except RuntimeError as error:  # the system gives no more threads now
+                self._settle(task, Unavailable(str(error)))
+
+    def _lease(self) -> Task | None:
+        with self._pools.changed:  # the limit is looked at and the place taken in one step
+            return self._pools.lease(self.stage, self._worker_thread) if self._may_lease() else None
 
     def _may_lease(self) -> bool:
         places = 1 if self._rests else self.stage.workers  # after a rest one task goes ahead
@@ -154,19 +161,23 @@ class Monitor(Thread):
         return Thread(target=self._run_task, args=(task,), name=name, daemon=True)
 
     def _run_task(self, task: Task) -> None:
-        """The one catch-all: whatever happens, the URI goes somewhere."""
         try:
-            try:
-                done = self._work(task)
-                self._pools.advance(task, done.to, done.found)
-                self._rests = 0
-            except HarvestError as error:
-                self._settle(task, error)
-            except Exception as error:  # a bug: keep the URI, keep the evidence
-                logger.exception("%s uri=%r", self.stage.name, task.uri)
-                self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
+            self._work_on(task)
+            self._hand_out()
         except Fatal as error:
             self._on_end(error)
+
+    def _work_on(self, task: Task) -> None:
+        """The one catch-all: whatever happens, the URI goes somewhere."""
+        try:
+            done = self._work(task)
+            self._pools.advance(task, done.to, done.found)
+            self._rests = 0
+        except HarvestError as error:
+            self._settle(task, error)
+        except Exception as error:  # a bug: keep the URI, keep the evidence
+            logger.exception("%s uri=%r", self.stage.name, task.uri)
+            self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
 
     def _settle(self, task: Task, error: HarvestError) -> None:
         """The error says what becomes of the task."""

@@ -100,7 +100,11 @@ class Pool(Mapping[str, Thread | None]):
 
 
 class Pools:
-    """Every move of every URI. `changed` is notified after each."""
+    """Every move of every URI.
+
+    `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
+    a stage has nothing at work any more. Whoever ends a task looks for the next one itself.
+    """
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
         self.changed = Condition()
@@ -136,6 +140,7 @@ class Pools:
             with self._transaction():
                 arrivals = [self._insert(group, group.depth or 0) for group in found]
             self._enter(arrivals)
+            self.changed.notify_all()
             return sum(self.counts().values()) - known
 
     def lease(self, stage: Stage, thread_for: Callable[[Task], Thread]) -> Task | None:
@@ -152,7 +157,7 @@ class Pools:
                 self._db.execute("INSERT INTO lease VALUES (?, ?)", (id_, stage.name))
             heapq.heappop(self._windows[stage.waiting].rows)
             self._active[stage.name][uri] = task
-            self._moved()
+            self.moves += 1
             return task
 
     def advance(self, task: Task, to: str, found: Iterable[Found] = ()) -> None:
@@ -169,8 +174,10 @@ class Pools:
                     self._insert(group, below if group.depth is None else group.depth)
                     for group in found
                 ]
-            del self._active[task.stage.name][task.uri]
+            self._release(task)
             self._enter([(to, [(rank or 0, task.id, task.uri, task.depth, 0)]), *arrivals])
+            if next_stage or any(pool != task.stage.waiting for pool, _ in arrivals):
+                self.changed.notify_all()
 
     def retry_later(self, task: Task, reason: str, delay: float = 0.0, spent: bool = True) -> None:
         """Back to the waiting pool, not before `delay` seconds; `spent` counts an attempt."""
@@ -182,7 +189,8 @@ class Pools:
             pool = task.stage.waiting
             with self._transaction():
                 self._leave(task, pool, task.rank, attempts, reason, not_before)
-            del self._active[task.stage.name][task.uri]
+            self._release(task)
+            self.changed.notify_all()
             if not_before:
                 window = self._windows[pool]
                 window.next_due = min(window.next_due or not_before, not_before)
@@ -196,7 +204,7 @@ class Pools:
             if self._is_leased(task):
                 with self._transaction():
                     self._leave(task, "failed", task.rank, task.attempts + 1, reason)
-                del self._active[task.stage.name][task.uri]
+                self._release(task)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -215,6 +223,11 @@ class Pools:
     def done(self, stage: Stage) -> int:
         """How many tasks this stage has brought to an end, over all runs."""
         return self._counts[stage.done]
+
+    def is_ready(self, stage: Stage) -> bool:
+        """Could a task be leased now?"""
+        with self.changed:
+            return self._next_ready(stage) is not None
 
     def tasks(self, stage: Stage) -> list[Task]:
         with self.changed:
@@ -373,6 +386,12 @@ class Pools:
         """False for a task that was taken back meanwhile: whatever it brings comes too late."""
         return self._active[task.stage.name].get(task.uri) is task
 
+    def _release(self, task: Task) -> None:
+        active = self._active[task.stage.name]
+        del active[task.uri]
+        if not active:
+            self.changed.notify_all()
+
     def _enter(self, arrivals: Iterable[tuple[str, list[Row]]]) -> None:
         for pool, rows in arrivals:
             if pool in self._windows:
@@ -402,4 +421,3 @@ class Pools:
         if self._unsaved_rows >= CHECKPOINT_EVERY:
             self._unsaved_rows = 0
             self._checkpointer.wake()
-        self.changed.notify_all()
