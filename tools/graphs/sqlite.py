@@ -65,12 +65,17 @@ CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 TABLES = ("media", "relation", "entity")
 KINDS = ("image", "audio", "visual")
 
+# A batch goes in as one JSON list and one statement: each row of an executemany would hand the
+# interpreter to another thread and wait to get it back.
 # A relation reaches us from both of its ends; the second time nothing changed, nothing is written.
-WRITE_ENTITY = """INSERT INTO entity (uri, name, language, term, sense) VALUES (?, ?, ?, ?, ?)
+WRITE_ENTITIES = """INSERT INTO entity (uri, name, language, term, sense)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+    FROM json_each(?) WHERE true
     ON CONFLICT DO NOTHING"""
-WRITE_RELATION = """INSERT INTO relation
+WRITE_RELATIONS = """INSERT INTO relation
     (uri, type, start_uri, end_uri, weight, surfaceText, license, dataset)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+        value ->> 6, value ->> 7 FROM json_each(?) WHERE true
     ON CONFLICT (uri) DO UPDATE SET (weight, surfaceText, license, dataset) =
         (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)
     WHERE (weight, surfaceText, license, dataset) IS NOT
@@ -88,7 +93,8 @@ class SqliteGraph:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("PRAGMA cache_size = -65536")
+            self._db.execute("PRAGMA cache_size = -4096")  # the system caches the file
+            self._db.execute("PRAGMA wal_autocheckpoint = 8000")
             self._db.executescript(SCHEMA)
         except (sqlite3.OperationalError, OSError) as error:
             raise StopHarvest(f"the graph {path} cannot be written: {error}") from error
@@ -96,9 +102,10 @@ class SqliteGraph:
             raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
 
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
+        all_entities, all_relations = _as_json(entities), _as_json(relations)
         with self._transaction():
-            self._db.executemany(WRITE_ENTITY, entities)
-            return self._db.executemany(WRITE_RELATION, relations).rowcount
+            self._db.execute(WRITE_ENTITIES, (all_entities,))
+            return self._db.execute(WRITE_RELATIONS, (all_relations,)).rowcount
 
     def attach(self, owner: str, media: Sequence[Media]) -> None:
         """Make these, in this order, the media of an entity or relation; earlier ones are gone."""
@@ -157,6 +164,10 @@ class SqliteGraph:
             raise StopHarvest(
                 f"the graph {self._path} cannot be written ({error}): see to it, then start again"
             ) from error
+
+
+def _as_json(records: Iterable[tuple[object, ...]]) -> str:
+    return orjson.dumps(list(records), default=tuple).decode()
 
 
 def look(path: Path) -> Counts:
