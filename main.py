@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -85,7 +86,8 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
-        progress = Progress(run_.pools, stages, job.adder, job.client, arguments.quiet)
+        gc.freeze()  # modules live as long as we do: no need to look through them for garbage
+        progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet)
         try:
             run_.run(progress)
         finally:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from bench.report import RUNS, Bar, Row, Say
 from tools.pools import Pools
-from tools.stage import Found, Stage, Task
+from tools.stage import Done, Found, Stage, Task
 from tools.state import FINISHED, snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,7 +79,7 @@ def time_moves(pools: Pools, rounds: int) -> tuple[float, float]:
         begun = time.perf_counter()
         task = lease(pools)
         leased = time.perf_counter()
-        pools.advance(task, "finished", each)
+        pools.advance((task, Done("finished", each)))
         ended = time.perf_counter()
         total += ended - begun
         longest = max(longest, leased - begun, ended - leased)
@@ -192,7 +192,7 @@ class Mover(Thread):
         begun = time.perf_counter()
         task = lease(self._pools)
         leased = time.perf_counter()
-        self._pools.advance(task, "finished", found)
+        self._pools.advance((task, Done("finished", found)))
         ended = time.perf_counter()
         self.longest = max(self.longest, leased - begun, ended - leased)
         self.calls += 2
@@ -233,7 +233,8 @@ def open_and_move(path: Path, rounds: int) -> dict[str, float]:
         task = lease(pools)
         seconds = time.perf_counter() - begun
         for _ in range(rounds):
-            pools.advance(task, "finished", [Found(STAGE.name, take(uris, FOUND))])
+            found = [Found(STAGE.name, take(uris, FOUND))]
+            pools.advance((task, Done("finished", found)))
             task = lease(pools)
         return {"peak_bytes": peak_memory(), "seconds_to_first_lease": seconds}
 
@@ -285,9 +286,7 @@ def take(uris: Iterator[str], count: int) -> list[str]:
 
 
 def lease(pools: Pools) -> Task:
-    task = pools.lease(STAGE, lambda _: current_thread())
-    if task is None:
-        raise RuntimeError("nothing is ready")
+    (task,) = pools.lease(STAGE, lambda _: current_thread())
     return task
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from threading import Thread
 
 import pytest
 
 from tools import uri
-from tools.add import Adder, Entity, Graph, Media, Relation, endpoints
+from tools.add import Adder, Entity, Graph, Media, Page, Relation, endpoints
 
 
 def relation(rel: str, start: str, end: str, weight: float = 1.0, **more: str | None) -> Relation:
@@ -115,20 +114,15 @@ class StoreContract:
         graph.clear()
         assert graph.counts() == (0, 0, 0)
 
-    def test_many_workers_write_through_one_adder(self, graph: Graph) -> None:
+    def test_several_pages_are_written_at_once_and_what_is_new_is_counted(
+        self, graph: Graph
+    ) -> None:
         adder = Adder(graph)
-        adder.start()
-
-        def work(number: int) -> None:
-            for step in range(20):
-                each = relation("IsA", f"/c/en/{number}_{step}", "/c/en/thing")
-                adder.add([Entity.of(uri) for uri in (each.start, each.end)], [each])
-
-        threads = [Thread(target=work, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-        adder.close()
-        assert graph.counts() == (161, 160, 0)
-        assert adder.written == 160
+        pages = [
+            Page([Entity.of(end) for end in endpoints([each])], [each])
+            for each in (DOG_IS_PET, DOG_BARKS, SENSE)
+        ]
+        adder(pages)
+        adder(pages[:1])
+        assert graph.counts() == (4, 3, 0)
+        assert adder.written == 3

@@ -7,12 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 
 import pytest
 
 from tests.store_contract import DOG_BARKS, DOG_IS_PET, StoreContract, image, write
-from tools.add import Adder, Entity, Graph, Relation, _Request
+from tools.add import Graph
 from tools.errors import StateDamaged, StopHarvest, UsageError
 from tools.graphs import open_graph
 from tools.graphs.sqlite import SqliteGraph, look
@@ -82,18 +81,6 @@ def test_neighbours_and_names_use_an_index(graph: SqliteGraph) -> None:
         query = f"EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE {column} = 'x'"
         plan = graph._db.execute(query).fetchone()[3]
         assert "SEARCH" in plan and "INDEX" in plan
-    graph.close()
-
-
-def test_a_failing_page_fails_alone(graph: SqliteGraph) -> None:
-    """Pages share a transaction; one that cannot be stored must not take the others with it."""
-    adder = Adder(graph)
-    bad: Relation = DOG_IS_PET._replace(uri="/a/bad", weight="heavy")  # type: ignore[arg-type]
-    entities = [Entity.of("/c/en/dog")]
-    requests = [_Request(entities, [each], SimpleQueue()) for each in (DOG_IS_PET, bad, DOG_BARKS)]
-    adder._write(requests)
-    assert [request.verdict.get_nowait() is None for request in requests] == [True, False, True]
-    assert graph.counts().relations == 2
     graph.close()
 
 

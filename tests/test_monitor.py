@@ -15,6 +15,7 @@ from tools import monitor as monitor_module
 from tools.errors import Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
 from tools.monitor import Monitor
 from tools.pools import Pools
+from tools.settler import Settler
 from tools.stage import Done, Found, Stage, Task, Worker
 from tools.state import look
 
@@ -28,11 +29,13 @@ class Engine:
         self.file = file
         self.pools = Pools(file, list(stages))
         self.ends: list[Fatal | None] = []
+        self.settler = Settler(self.pools, lambda records: None, self.ends.append)
+        self.settler.start()
         self.monitors: list[Monitor] = []
         for stage, work in stages.items():
             feeders = tuple(self.monitors)
             self.monitors.append(
-                Monitor(stage, self.pools, work, attempts, self.ends.append, feeders)
+                Monitor(stage, self.pools, work, self.settler, attempts, self.ends.append, feeders)
             )
 
     def start(self, *uris: str) -> None:
@@ -43,6 +46,12 @@ class Engine:
     def run(self, *uris: str) -> dict[str, int]:
         self.start(*uris)
         return self.join()
+
+    def close(self) -> None:
+        for monitor in self.monitors:
+            monitor.stop()
+        self.settler.close()
+        self.pools.close()
 
     def join(self) -> dict[str, int]:
         for monitor in self.monitors:
@@ -66,9 +75,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineMa
 
     yield make
     for each in made:
-        for monitor in each.monitors:
-            monitor.stop()
-        each.pools.close()
+        each.close()
 
 
 def names(count: int) -> list[str]:
@@ -327,7 +334,7 @@ def test_a_limit_ends_the_stage_and_a_larger_one_goes_on(tmp_path: Path) -> None
         counts = harvest.run(*names(20))
         assert counts["finished"] == total
         assert counts["to_fetch"] == 20 - total
-        harvest.pools.close()
+        harvest.close()
 
 
 def test_no_thread_to_be_had_makes_the_stage_wait(
@@ -350,6 +357,6 @@ def test_a_bug_in_the_monitor_itself_is_reported_not_waited_for(
 ) -> None:
     caplog.set_level(logging.ERROR)
     harvest = engine({Stage("fetch", 2): finish})
-    monkeypatch.setattr(harvest.monitors[0], "_may_lease", lambda: 1 / 0)
+    monkeypatch.setattr(harvest.monitors[0], "_free_places", lambda: 1 / 0)
     harvest.run("/c/en/dog")
     assert isinstance(harvest.ends[0], StopHarvest)

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tools import pools as pools_module
+from tools import window as window_module
 from tools.errors import StopHarvest
 from tools.pools import Pools
-from tools.stage import Found, Order, Stage, Task
+from tools.stage import Done, Found, Order, Stage, Task
 from tools.state import look
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
@@ -32,15 +33,18 @@ def a_thread(_task: Task) -> Thread:
 
 
 def lease(pools: Pools, stage: Stage = FETCH) -> Task:
-    task = pools.lease(stage, a_thread)
-    assert task is not None
+    (task,) = pools.lease(stage, a_thread)
     return task
+
+
+def advance(pools: Pools, task: Task, to: str, *found: Found) -> None:
+    pools.advance((task, Done(to, found)))
 
 
 def leased_uris(pools: Pools, stage: Stage = FETCH) -> list[str]:
     uris = []
-    while task := pools.lease(stage, a_thread):
-        uris.append(task.uri)
+    while tasks := pools.lease(stage, a_thread, places=7):
+        uris += [task.uri for task in tasks]
     return uris
 
 
@@ -63,11 +67,11 @@ def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:
     assert pools.on_fetch["/c/en/dog"] is task.thread
     assert len(pools.on_fetch) == 1
     assert "/c/en/dog" not in pools.to_fetch
-    pools.advance(task, "to_extend")
+    advance(pools, task, "to_extend")
     assert list(pools.to_extend) == ["/c/en/dog"]
     task = lease(pools, EXTEND)
     assert list(pools.on_extend) == ["/c/en/dog"]
-    pools.advance(task, "finished")
+    advance(pools, task, "finished")
     assert list(pools.finished) == ["/c/en/dog"]
     assert pools.counts() == {
         "finished": 1, "failed": 0, "to_fetch": 0, "on_fetch": 0, "to_extend": 0, "on_extend": 0,
@@ -76,7 +80,7 @@ def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:
 
 def test_what_is_known_is_not_discovered_again(pools: Pools) -> None:
     assert pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat", "/c/en/dog"])) == 2
-    pools.advance(lease(pools), "finished", [Found("fetch", ["/c/en/cat", "/c/en/dog"])])
+    advance(pools, lease(pools), "finished", Found("fetch", ["/c/en/cat", "/c/en/dog"]))
     assert pools.discover(Found("extend", ["/c/en/dog"])) == 0
     assert (len(pools.to_fetch), len(pools.finished), len(pools.to_extend)) == (1, 1, 0)
 
@@ -108,7 +112,8 @@ def test_what_comes_later_but_ranks_higher_overtakes_a_full_window(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage("fetch", 8, "priority")
-    monkeypatch.setattr(pools_module, "WINDOW", 4)
+    monkeypatch.setattr(pools_module, "SIZE", 4)
+    monkeypatch.setattr(window_module, "SIZE", 4)
     pools = Pools(file, [stage])
     names = list(range(200))
     random.Random(3).shuffle(names)
@@ -128,10 +133,10 @@ def test_levels_wait_for_the_level_above(file: Path) -> None:
     pools = Pools(file, [stage])
     pools.discover(Found("fetch", ["root", "slow"]))
     root, slow = lease(pools, stage), lease(pools, stage)
-    pools.advance(root, "finished", [Found("fetch", ["child"])])
-    assert pools.lease(stage, a_thread) is None  # slow is still at work one level above
+    advance(pools, root, "finished", Found("fetch", ["child"]))
+    assert not pools.lease(stage, a_thread)  # slow is still at work one level above
     pools.retry_later(slow, "busy", delay=60)
-    assert pools.lease(stage, a_thread) is None  # and still waits for its next attempt
+    assert not pools.lease(stage, a_thread)  # and still waits for its next attempt
     pools.close()
 
 
@@ -140,7 +145,7 @@ def test_a_delayed_uri_is_ready_when_its_time_comes(
 ) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     pools.retry_later(lease(pools), "busy", delay=100)
-    assert pools.lease(FETCH, a_thread) is None
+    assert not pools.lease(FETCH, a_thread)
     due = pools.seconds_to_next_due(FETCH)
     assert due is not None and 99 < due <= 100
     now = time.time()
@@ -174,7 +179,7 @@ def test_a_task_that_was_taken_back_changes_nothing_any_more(pools: Pools) -> No
     late = lease(pools)
     pools.retry_later(late, "stopped", spent=False)
     again = lease(pools)
-    pools.advance(late, "finished", [Found("fetch", ["/c/en/late"])])
+    advance(pools, late, "finished", Found("fetch", ["/c/en/late"]))
     pools.give_up(late, "late")
     assert list(pools.on_fetch) == ["/c/en/dog"]
     assert again.uri == "/c/en/dog" and len(pools.to_fetch) == 0
@@ -197,9 +202,9 @@ def test_discovered_from_twenty_threads_while_it_moves_it_is_handed_out_once(poo
         start.wait(timeout=10)
         for _ in range(20):
             pools.discover(Found("fetch", ["/c/en/dog"]))
-            if task := pools.lease(FETCH, a_thread):
+            for task in pools.lease(FETCH, a_thread):
                 handed_out.append(task.uri)
-                pools.advance(task, "finished", [Found("fetch", ["/c/en/dog"])])
+                advance(pools, task, "finished", Found("fetch", ["/c/en/dog"]))
 
     run_all([Thread(target=discover_and_work) for _ in range(20)])
     assert handed_out == ["/c/en/dog"]
@@ -209,7 +214,7 @@ def test_a_reader_sees_the_same_counts(file: Path, pools: Pools) -> None:
     pools.discover(Found("fetch", [str(n) for n in range(10)]))
     lease(pools)
     pools.give_up(lease(pools), "no such thing")
-    pools.advance(lease(pools), "finished")
+    advance(pools, lease(pools), "finished")
     seen = look(file)
     assert seen.pools == pools.counts()
     assert seen.failures == {"no such thing": 1}
@@ -224,10 +229,10 @@ def test_a_state_that_cannot_be_written_stops_the_harvest_and_changes_nothing(
     before = pools.counts()
     pools._db.execute("PRAGMA query_only = ON")
     with pytest.raises(StopHarvest, match="cannot be written"):
-        pools.advance(task, "finished", [Found("fetch", ["/c/en/cat"])])
+        advance(pools, task, "finished", Found("fetch", ["/c/en/cat"]))
     assert pools.counts() == before
     pools._db.execute("PRAGMA query_only = OFF")
-    pools.advance(task, "finished")
+    advance(pools, task, "finished")
     assert list(pools.finished) == ["/c/en/dog"]
 
 
@@ -280,20 +285,24 @@ class Moves(RuleBasedStateMachine):
         assert self.pools.discover(Found(stage, uris)) == len(new)
         self.model |= dict.fromkeys(new, f"to_{stage}")
 
-    @rule(stage=st.sampled_from([FETCH, EXTEND]))
-    def lease(self, stage: Stage) -> None:
-        task = self.pools.lease(stage, a_thread)
-        if task is not None:
+    @rule(stage=st.sampled_from([FETCH, EXTEND]), places=st.integers(1, 4))
+    def lease(self, stage: Stage, places: int) -> None:
+        tasks = self.pools.lease(stage, a_thread, places)
+        assert len(tasks) <= places
+        for task in tasks:
             assert self.model[task.uri] == stage.waiting
             self.model[task.uri] = stage.active
             self.tasks.append(task)
 
-    @rule(uris=URIS, data=st.data())
-    def advance(self, uris: list[str], data: st.DataObject) -> None:
-        if task := self._some_task(data):
-            to = data.draw(st.sampled_from(["finished", "to_extend"]))
-            self.pools.advance(task, to, [Found("fetch", uris)])
-            self.model[task.uri] = to
+    @rule(uris=URIS, data=st.data(), count=st.integers(1, 3))
+    def advance(self, uris: list[str], data: st.DataObject, count: int) -> None:
+        """Several at once, to different pools, finding the same."""
+        tasks = [task for _ in range(count) if (task := self._some_task(data))]
+        tos = [data.draw(st.sampled_from(["finished", "to_extend", "to_fetch"])) for _ in tasks]
+        found = [Found("fetch", uris), Found("extend", uris)]
+        self.pools.advance(*((task, Done(to, found)) for task, to in zip(tasks, tos, strict=True)))
+        self.model |= {task.uri: to for task, to in zip(tasks, tos, strict=True)}
+        if tasks:
             self.model |= {uri: "to_fetch" for uri in uris if uri not in self.model}
 
     @rule(data=st.data(), delay=st.sampled_from([0.0, 1000.0]), spent=st.booleans())
@@ -319,7 +328,7 @@ class Moves(RuleBasedStateMachine):
             start.wait(timeout=10)
             for _ in range(6):
                 found = [f"/c/en/{chance.randrange(60)}" for _ in range(3)]
-                if task := self.pools.lease(chance.choice([FETCH, EXTEND]), a_thread):
+                for task in self.pools.lease(chance.choice([FETCH, EXTEND]), a_thread, 2):
                     ending = chance.randrange(4)
                     if ending == 0:
                         self.pools.retry_later(task, "later", spent=False)
@@ -327,7 +336,7 @@ class Moves(RuleBasedStateMachine):
                     if ending == 1:
                         self.pools.give_up(task, "never")
                         continue
-                    self.pools.advance(task, "finished", [Found("fetch", found)])
+                    advance(self.pools, task, "finished", Found("fetch", found))
                     known[number] |= {task.uri, *found}
 
         run_all([Thread(target=move, args=(number,)) for number in range(4)])
@@ -379,7 +388,7 @@ TestMoves.settings = settings(
 def test_an_integrity_check_finds_nothing_after_all_that(file: Path, pools: Pools) -> None:
     pools.discover(Found("fetch", [str(n) for n in range(5000)]))
     for _ in range(500):
-        pools.advance(lease(pools), "finished", [Found("fetch", [])])
+        advance(pools, lease(pools), "finished", Found("fetch", []))
     db = sqlite3.connect(file)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     db.close()

@@ -10,8 +10,12 @@ import http.client
 import io
 import socket
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
+import urllib3
+from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -21,6 +25,8 @@ from urllib3.contrib.socks import (
     SOCKSHTTPSConnection,
     SOCKSHTTPSConnectionPool,
 )
+
+TOLERANCE_S = 0.05
 
 
 class DeadlineReader(io.RawIOBase):
@@ -39,7 +45,8 @@ class DeadlineReader(io.RawIOBase):
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("it took too long to arrive")
-        self._sock.settimeout(left)
+        if left < (self._sock.gettimeout() or 0.0) - TOLERANCE_S:  # each change is a system call
+            self._sock.settimeout(left)
         count = self._raw.readinto(buffer)
         self.ended = count == 0
         return count
@@ -89,8 +96,58 @@ SOCKS_POOLS = _pools_with_deadline(
 )
 
 
+class Route(NamedTuple):
+    """How a host is reached."""
+
+    pool: HTTPConnectionPool
+    asks_for_whole_url: bool  # as a plain HTTP proxy wants it
+
+
 class DeadlineAdapter(HTTPAdapter):
-    """requests' way to the network, direct or through a proxy, over such connections."""
+    """requests' way to the network, direct or through a proxy, over such connections.
+
+    `get` takes connections, TLS and proxies from requests, but not its request and response
+    objects: making those costs more than the exchange itself.
+    """
+
+    MOST_ROUTES = 8  # fewer than the pools that are kept open, so that a route is never stale
+
+    def __init__(self, connections: int) -> None:
+        self._routes: dict[tuple[str, str | None], Route] = {}
+        super().__init__(pool_maxsize=connections, max_retries=0)
+
+    def get(
+        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
+    ) -> urllib3.BaseHTTPResponse:
+        """Ask; the answer's body is still to be read."""
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
+        path = url[len(origin) :] or "/"
+        return route.pool.urlopen(
+            "GET",
+            url if route.asks_for_whole_url else path if path[0] == "/" else f"/{path}",
+            headers=headers,
+            timeout=timeout,
+            retries=False,
+            redirect=False,
+            assert_same_host=False,  # through a proxy it is another one
+            preload_content=False,
+        )
+
+    def _find_route(self, origin: str, proxy: str | None) -> Route:
+        request = PreparedRequest()
+        request.prepare(method="GET", url=f"{origin}/")
+        proxies = {"http": proxy, "https": proxy} if proxy else {}
+        pool = self.get_connection_with_tls_context(request, verify=True, proxies=proxies)
+        self.cert_verify(pool, origin, verify=True, cert=None)  # type: ignore[no-untyped-call]
+        route = Route(
+            cast(HTTPConnectionPool, pool), self.request_url(request, proxies) != request.path_url
+        )
+        if len(self._routes) >= self.MOST_ROUTES:
+            self._routes.clear()
+        self._routes[origin, proxy] = route
+        return route
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)

@@ -1,10 +1,10 @@
-"""Worker of the fetch stage: one concept -> its relations in the graph, and new concepts."""
+"""Worker of the fetch stage: one concept -> its relations, and new concepts."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from tools.add import Adder, Entity, Relation, endpoints
+from tools.add import Entity, Page, Relation, endpoints
 from tools.rules import Filter
 from tools.stage import Done, Found, Task
 
@@ -20,19 +20,18 @@ class Source(Protocol):
 
 
 class Fetcher:
-    def __init__(self, source: Source, wanted: Filter, adder: Adder, depth: int | None) -> None:
+    def __init__(self, source: Source, wanted: Filter, depth: int | None) -> None:
         self._source = source
         self._wanted = wanted
-        self._adder = adder
         self._depth = depth
 
     def __call__(self, task: Task) -> Done:
         kept = [each for each in self._source.page(task.uri) if self._keeps(task.uri, each)]
         concepts = endpoints(kept)
-        self._adder.add([Entity.of(each) for each in concepts], kept)
+        page = Page([Entity.of(each) for each in concepts], kept)
         if self._depth is not None and task.depth >= self._depth:
             concepts = []
-        return Done("finished", [Found(task.stage.name, concepts)])
+        return Done("finished", [Found(task.stage.name, concepts)], page)
 
     def _keeps(self, concept: str, each: Relation) -> bool:
         return self._wanted.keeps(

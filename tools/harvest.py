@@ -24,6 +24,7 @@ from tools.errors import Fatal, UsageError
 from tools.instance import SIGNALS
 from tools.monitor import Monitor
 from tools.pools import Pools
+from tools.settler import Settler, Store
 from tools.stage import Found, Stage, Worker
 from tools.state import snapshot
 
@@ -38,6 +39,10 @@ class Job(Protocol):
     stages: Sequence[Stage]
     seeds: Sequence[Found]
     workers: Mapping[str, Worker]
+
+    @property
+    def store(self) -> Store:
+        """Where the records of finished tasks go."""
 
     def identity(self) -> dict[str, str]:
         """What must be the same when a harvest is resumed."""
@@ -59,11 +64,12 @@ class Harvest:
         self._take_back_at: float | None = None
         self._fatal: Fatal | None = None
         self.verdict = "done"
+        self._settler = Settler(self.pools, job.store, self._note_end)
         self._monitors: list[Monitor] = []
         for stage in (each for each in job.stages if each.name in job.workers):
             work, feeders = job.workers[stage.name], tuple(self._monitors)
             self._monitors.append(
-                Monitor(stage, self.pools, work, attempts, self._note_end, feeders)
+                Monitor(stage, self.pools, work, self._settler, attempts, self._note_end, feeders)
             )
 
     def run(self, show: Callable[[], None]) -> None:
@@ -72,6 +78,7 @@ class Harvest:
         self._listen()
         new = self.pools.discover(*self.job.seeds)
         before = self.pools.moves
+        self._settler.start()
         for monitor in self._monitors:
             monitor.start()
         while any(monitor.is_alive() for monitor in self._monitors):
@@ -87,6 +94,8 @@ class Harvest:
             self.verdict = "stopped; the same command goes on from here"
 
     def close(self) -> None:
+        if self._settler.is_alive():
+            self._settler.close()
         self.pools.close()
 
     def _check_identity(self) -> None:

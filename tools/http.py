@@ -21,7 +21,6 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
-from requests.structures import CaseInsensitiveDict
 
 from tools.deadline import DeadlineAdapter
 from tools.errors import GiveUp, Interrupted, ServerTrouble, Unavailable, UsageError
@@ -74,15 +73,17 @@ class Client:
         self._settings = settings
         self._proxies = proxies or Proxies(())
         self._stop = stop
-        self._adapter = DeadlineAdapter(
-            pool_connections=16, pool_maxsize=connections, max_retries=0
+        self._adapter = DeadlineAdapter(connections)
+        self._timeout = urllib3.Timeout(
+            connect=settings.connect_timeout_s, read=settings.answer_timeout_s
         )
         self._buckets = {host: _bucket(host, rates) for host, rates in settings.limits.items()}
         self._resting_until: dict[str, float] = {}
         self._rests: dict[str, int] = {}
-        self._headers = CaseInsensitiveDict(
-            {"User-Agent": user_agent(settings.contact), "Accept-Encoding": "gzip, deflate"}
-        )
+        self._headers = {
+            "User-Agent": user_agent(settings.contact),
+            "Accept-Encoding": "gzip, deflate",
+        }
         self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
 
     def close(self) -> None:
@@ -150,21 +151,16 @@ class Client:
         raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
 
     def _exchange(self, url: str, accept: str, proxy: str | None) -> Answer:
-        request = requests.PreparedRequest()
-        request.method, request.url = "GET", url
-        request.headers = self._headers.copy()
-        request.headers["Accept"] = accept
-        timeout = (self._settings.connect_timeout_s, self._settings.answer_timeout_s)
-        proxies = {"http": proxy, "https": proxy} if proxy else {}
-        response = self._adapter.send(request, stream=True, timeout=timeout, proxies=proxies)
+        headers = self._headers | {"Accept": accept}
+        response = self._adapter.get(url, headers, self._timeout, proxy)
         try:
-            body = self._read(response.raw)
+            body = self._read(response)
         except BaseException:
             response.close()  # half an answer: this connection is of no further use
             raise
-        return Answer(response.status_code, response.headers, body, url)
+        return Answer(response.status, response.headers, body, url)
 
-    def _read(self, raw: urllib3.HTTPResponse) -> bytes:
+    def _read(self, raw: urllib3.BaseHTTPResponse) -> bytes:
         limit = self._settings.max_bytes
         body = bytearray()
         for chunk in raw.stream(CHUNK, decode_content=True):

@@ -23,6 +23,7 @@ from tools.errors import (
     Unavailable,
 )
 from tools.pools import Pools
+from tools.settler import Settler
 from tools.stage import Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class Monitor(Thread):
         stage: Stage,
         pools: Pools,
         work: Worker,
+        settler: Settler,
         attempts: int,
         on_end: Callable[[Fatal | None], None],
         feeders: Sequence[Monitor] = (),
@@ -48,6 +50,7 @@ class Monitor(Thread):
         self.stage = stage
         self._pools = pools
         self._work = work
+        self._settler = settler
         self._attempts = attempts
         self._on_end = on_end
         self._feeders = feeders
@@ -110,29 +113,33 @@ class Monitor(Thread):
             return is_over
 
     def _can_hand_out(self) -> bool:
-        return self._may_lease() and self._pools.is_ready(self.stage)
+        return bool(self._free_places()) and self._pools.is_ready(self.stage)
 
     def _hand_out(self) -> None:
-        """Fill every free place. Also called by a worker that ends, to fill the place it leaves."""
-        while (task := self._lease()) is not None:
-            try:
-                task.thread.start()
-            except RuntimeError as error:  # the system gives no more threads now
-                self._settle(task, Unavailable(str(error)))
+        """Fill every free place. Also called when a task has ended, to fill the place it leaves."""
+        while tasks := self._lease():
+            for task in tasks:
+                self._start(task)
 
-    def _lease(self) -> Task | None:
-        with self._pools.changed:  # the limit is looked at and the place taken in one step
-            return self._pools.lease(self.stage, self._worker_thread) if self._may_lease() else None
+    def _lease(self) -> list[Task]:
+        with self._pools.changed:  # places are counted and taken in one step
+            places = self._free_places()
+            return self._pools.lease(self.stage, self._worker_thread, places) if places else []
 
-    def _may_lease(self) -> bool:
+    def _start(self, task: Task) -> None:
+        try:
+            task.thread.start()
+        except RuntimeError as error:  # the system gives no more threads now
+            self._settle(task, Unavailable(str(error)))
+
+    def _free_places(self) -> int:
+        if self._is_paused or self._is_stopping or time.monotonic() < self._rest_until:
+            return 0
         places = 1 if self._rests else self.stage.workers  # after a rest one task goes ahead
-        return (
-            not self._is_paused
-            and not self._is_stopping
-            and not self._is_limit_reached()
-            and self._pools.count(self.stage.active) < places
-            and time.monotonic() >= self._rest_until
-        )
+        active = self._pools.count(self.stage.active)
+        if self.stage.limit is not None:
+            places = min(places, self.stage.limit - self._pools.done(self.stage))
+        return max(0, places - active)
 
     def _is_limit_reached(self) -> bool:
         if self.stage.limit is None:
@@ -161,23 +168,25 @@ class Monitor(Thread):
         return Thread(target=self._run_task, args=(task,), name=name, daemon=True)
 
     def _run_task(self, task: Task) -> None:
-        try:
-            self._work_on(task)
-            self._hand_out()
-        except Fatal as error:
-            self._on_end(error)
-
-    def _work_on(self, task: Task) -> None:
         """The one catch-all: whatever happens, the URI goes somewhere."""
         try:
-            done = self._work(task)
-            self._pools.advance(task, done.to, done.found)
-            self._rests = 0
-        except HarvestError as error:
-            self._settle(task, error)
-        except Exception as error:  # a bug: keep the URI, keep the evidence
-            logger.exception("%s uri=%r", self.stage.name, task.uri)
-            self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
+            self._settler.put(task, self._work(task), self._ended)
+        except Exception as error:
+            self._ended(task, error)
+
+    def _ended(self, task: Task, error: Exception | None) -> None:
+        """The task has moved on, or the error says what becomes of it; its place is free."""
+        try:
+            if error is None:
+                self._rests = 0
+            elif isinstance(error, HarvestError):
+                self._settle(task, error)
+            else:  # a bug: keep the URI, keep the evidence
+                logger.error("%s uri=%r", self.stage.name, task.uri, exc_info=error)
+                self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
+            self._hand_out()
+        except Fatal as fatal:
+            self._on_end(fatal)
 
     def _settle(self, task: Task, error: HarvestError) -> None:
         """The error says what becomes of the task."""

@@ -10,31 +10,33 @@ is only what is being worked on and a window of what comes next.
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Thread
 
 import orjson
 
 from tools.errors import StopHarvest
-from tools.stage import Found, Stage, Task
+from tools.stage import Done, Found, Stage, Task
 from tools.state import FAILED, Checkpointer, open_state
+from tools.window import SIZE, Row, Window
 
-WINDOW = 1000
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
-NEWEST = 1 << 62  # above every id there will be
 CHECKPOINT_EVERY = 10_000  # rows written
 
 INSERT = (
     "INSERT OR IGNORE INTO uri (uri, pool, rank, depth) "
-    "SELECT value, ?1, ?2, ?3 FROM json_each(?4) WHERE true"
+    "SELECT value ->> 0, ?1, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true"
 )
-LEAVE = "UPDATE uri SET pool = ?, rank = ?, attempts = ?, not_before = ?, reason = ? WHERE id = ?"
+LEASE = "INSERT INTO lease SELECT value, ? FROM json_each(?)"
+RELEASE = "DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?))"
+LEAVE = (
+    "UPDATE uri SET pool = ?, rank = ?, attempts = ?, not_before = ?, reason = ? "
+    "WHERE id IN (SELECT value FROM json_each(?))"
+)
 ROWS = "SELECT coalesce(rank, 0), id, uri, depth, attempts FROM uri WHERE pool = ? "
 READY = "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) "
 OLDEST = f"{ROWS} AND id > ? {READY} ORDER BY id LIMIT ?"
@@ -49,32 +51,6 @@ SOME_OF_POOL = (
     "SELECT id, uri FROM uri WHERE pool = ? AND id > ? AND id NOT IN (SELECT id FROM lease) "
     "ORDER BY id LIMIT 1000"
 )
-
-
-Row = tuple[int, int, str, int, int]  # rank (0 if there is none), id, uri, depth, attempts
-
-
-@dataclass(slots=True)
-class _Window:
-    """The first ready rows of one waiting pool. Every ready row below `horizon` is in here."""
-
-    rows: list[Row] = field(default_factory=list)
-    horizon: tuple[int, int] | None = (-NEWEST, 0)  # None: there is nothing beyond the rows
-    next_due: float | None = None
-
-    def reaches(self, rank: int, id_: int = NEWEST) -> bool:
-        return self.horizon is None or (rank, id_) < self.horizon
-
-    def add(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            if self.reaches(row[0], row[1]):
-                heapq.heappush(self.rows, row)
-        if len(self.rows) > 4 * WINDOW:
-            self.fill(heapq.nsmallest(WINDOW, self.rows))
-
-    def fill(self, rows: list[Row]) -> None:
-        self.rows = rows
-        self.horizon = rows[-1][:2] if len(rows) >= WINDOW else None
 
 
 class Pool(Mapping[str, Thread | None]):
@@ -112,7 +88,7 @@ class Pools:
         self._unsaved_rows = 0
         self._stages = {stage.name: stage for stage in stages}
         self._active: dict[str, dict[str, Task]] = {stage.name: {} for stage in stages}
-        self._windows = {stage.waiting: _Window() for stage in stages}
+        self._windows = {stage.waiting: Window() for stage in stages}
         self._counts: dict[str, int] = {}
         self._db = open_state(path)
         self._checkpointer = Checkpointer(path, self.changed)
@@ -138,72 +114,67 @@ class Pools:
         with self.changed:
             known = sum(self.counts().values())
             with self._transaction():
-                arrivals = [self._insert(group, group.depth or 0) for group in found]
+                arrivals = self._insert((group, group.depth or 0) for group in found)
             self._enter(arrivals)
             self.changed.notify_all()
             return sum(self.counts().values()) - known
 
-    def lease(self, stage: Stage, thread_for: Callable[[Task], Thread]) -> Task | None:
-        """The next task of a stage, already registered with its thread; None if none is ready."""
+    def lease(
+        self, stage: Stage, thread_for: Callable[[Task], Thread], places: int = 1
+    ) -> list[Task]:
+        """The next tasks of a stage, each registered with its thread; fewer if few are ready."""
         with self.changed:
-            row = self._next_ready(stage)
-            if row is None:
-                return None
-            key, id_, uri, depth, attempts = row
-            rank = None if stage.order == "fifo" else key
-            task = Task(id_, uri, stage, rank, depth, attempts)
-            task.thread = thread_for(task)
+            if not self.is_ready(stage):
+                return []
+            rows = self._windows[stage.waiting].take(places, same_rank=stage.order == "levels")
             with self._stop_if_unwritable():
-                self._db.execute("INSERT INTO lease VALUES (?, ?)", (id_, stage.name))
-            heapq.heappop(self._windows[stage.waiting].rows)
-            self._active[stage.name][uri] = task
-            self.moves += 1
-            return task
+                self._db.execute(LEASE, (stage.name, _json([row[1] for row in rows])))
+            tasks = [_task(stage, row) for row in rows]
+            for task in tasks:
+                task.thread = thread_for(task)
+                self._active[stage.name][task.uri] = task
+            self.moves += len(tasks)
+            return tasks
 
-    def advance(self, task: Task, to: str, found: Iterable[Found] = ()) -> None:
-        """The task is done here: move it on, and let in what it found."""
+    def advance(self, *steps: tuple[Task, Done]) -> None:
+        """These tasks are done here: move them on, and let in what they found."""
         with self.changed:
-            if not self._is_leased(task):
+            live = [step for step in steps if self._is_leased(step[0])]
+            if not live:
                 return
-            next_stage = self._stages.get(to[3:])
-            rank = next_stage.rank(task.depth, 0) if next_stage else task.rank
             with self._transaction():
-                self._leave(task, to, rank)
-                below = task.depth + 1
-                arrivals = [
-                    self._insert(group, below if group.depth is None else group.depth)
-                    for group in found
-                ]
-            self._release(task)
-            self._enter([(to, [(rank or 0, task.id, task.uri, task.depth, 0)]), *arrivals])
-            if next_stage or any(pool != task.stage.waiting for pool, _ in arrivals):
-                self.changed.notify_all()
+                moved = self._move_on(live)
+                arrivals = self._insert(_found_by(live))
+            for task, _ in live:
+                self._release(task)
+            self._enter(moved)
+            self._enter(arrivals)
+            if (moved.keys() | arrivals.keys()) - {task.stage.waiting for task, _ in live}:
+                self.changed.notify_all()  # work for another stage
 
     def retry_later(self, task: Task, reason: str, delay: float = 0.0, spent: bool = True) -> None:
         """Back to the waiting pool, not before `delay` seconds; `spent` counts an attempt."""
         with self.changed:
             if not self._is_leased(task):
                 return
-            attempts = task.attempts + spent
+            pool, attempts = task.stage.waiting, task.attempts + spent
             not_before = time.time() + delay if delay > 0 else 0.0
-            pool = task.stage.waiting
             with self._transaction():
-                self._leave(task, pool, task.rank, attempts, reason, not_before)
+                self._leave([task], pool, task.rank, attempts, not_before, reason)
             self._release(task)
-            self.changed.notify_all()
             if not_before:
                 window = self._windows[pool]
                 window.next_due = min(window.next_due or not_before, not_before)
             else:
-                row = (task.rank or 0, task.id, task.uri, task.depth, attempts)
-                self._enter([(pool, [row])])
+                self._enter({pool: [_row(task, task.rank, attempts)]})
+            self.changed.notify_all()
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
         with self.changed:
             if self._is_leased(task):
                 with self._transaction():
-                    self._leave(task, "failed", task.rank, task.attempts + 1, reason)
+                    self._leave([task], "failed", task.rank, task.attempts + 1, 0.0, reason)
                 self._release(task)
 
     # --- reading ---------------------------------------------------------------------------
@@ -227,7 +198,15 @@ class Pools:
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
-            return self._next_ready(stage) is not None
+            window = self._windows[stage.waiting]
+            due = window.next_due
+            if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
+                self._promote_due(stage.waiting)
+            if not window.rows and window.horizon is not None:
+                window.fill(self._read_ready(stage, window.horizon[1]))
+            return bool(window.rows) and not (
+                stage.order == "levels" and self._is_level_unfinished(stage)
+            )
 
     def tasks(self, stage: Stage) -> list[Task]:
         with self.changed:
@@ -327,42 +306,68 @@ class Pools:
         return counts
 
     def _write_tally(self, counts: Mapping[str, int]) -> None:
-        self._db.execute("UPDATE tally SET counts = ?", (orjson.dumps(counts).decode(),))
+        self._db.execute("UPDATE tally SET counts = ?", (_json(counts),))
 
-    def _insert(self, group: Found, depth: int) -> tuple[str, list[Row]]:
-        """Insert what is new; the rows are returned if they can fall into the window."""
-        stage = self._stages[group.stage]
-        rank = stage.rank(depth, group.priority)
-        self._unsaved_rows += len(group.uris)
-        values = (self._ids[stage.waiting], rank, depth, orjson.dumps(group.uris).decode())
-        if self._windows[stage.waiting].reaches(rank or 0):
-            new = self._db.execute(INSERT + " RETURNING id, uri", values).fetchall()
-            self._counts[stage.waiting] += len(new)
-            return stage.waiting, [(rank or 0, id_, uri, depth, 0) for id_, uri in new]
-        self._counts[stage.waiting] += self._db.execute(INSERT, values).rowcount
-        return stage.waiting, []
+    def _insert(self, found: Iterable[tuple[Found, int]]) -> dict[str, list[Row]]:
+        """Insert what is new; by pool, the rows, where they can fall into the window."""
+        by_stage: dict[str, list[tuple[str, int | None, int]]] = {}
+        for group, depth in found:
+            rank = self._stages[group.stage].rank(depth, group.priority)
+            by_stage.setdefault(group.stage, []).extend((uri, rank, depth) for uri in group.uris)
+        return {
+            self._stages[name].waiting: self._insert_into(self._stages[name].waiting, uris)
+            for name, uris in by_stage.items()
+        }
+
+    def _insert_into(self, pool: str, uris: list[tuple[str, int | None, int]]) -> list[Row]:
+        self._unsaved_rows += len(uris)
+        values = (self._ids[pool], _json(uris))
+        best = min((rank or 0 for _, rank, _ in uris), default=0)
+        if not self._windows[pool].reaches(best):
+            self._counts[pool] += self._db.execute(INSERT, values).rowcount
+            return []
+        returning = f"{INSERT} RETURNING coalesce(rank, 0), id, uri, depth, attempts"
+        rows: list[Row] = self._db.execute(returning, values).fetchall()
+        self._counts[pool] += len(rows)
+        return rows
+
+    def _move_on(self, steps: Sequence[tuple[Task, Done]]) -> dict[str, list[Row]]:
+        """Write the moves; by waiting pool, the rows that enter it."""
+        groups: dict[tuple[str, int | None], list[Task]] = {}
+        for task, done in steps:
+            stage = self._stages.get(done.to[3:])
+            rank = stage.rank(task.depth, 0) if stage else None
+            groups.setdefault((done.to, rank), []).append(task)
+        entering: dict[str, list[Row]] = {}
+        for (to, rank), tasks in groups.items():
+            self._leave(tasks, to, rank)
+            if to in self._windows:
+                entering.setdefault(to, []).extend(_row(task, rank, 0) for task in tasks)
+        return entering
 
     def _leave(
         self,
-        task: Task,
+        tasks: Sequence[Task],
         to: str,
         rank: int | None,
         attempts: int = 0,
-        reason: str | None = None,
         not_before: float = 0.0,
+        reason: str | None = None,
     ) -> None:
-        self._db.execute("DELETE FROM lease WHERE id = ?", (task.id,))
-        self._db.execute(LEAVE, (self._ids[to], rank, attempts, not_before, reason, task.id))
-        self._counts[task.stage.waiting] -= 1
-        self._counts[to] += 1
-        self._counts[task.stage.done] += to != task.stage.waiting
+        ids = _json([task.id for task in tasks])
+        self._db.execute(RELEASE, (ids,))
+        self._db.execute(LEAVE, (self._ids[to], rank, attempts, not_before, reason, ids))
+        for task in tasks:
+            self._counts[task.stage.waiting] -= 1
+            self._counts[to] += 1
+            self._counts[task.stage.done] += to != task.stage.waiting
 
     def _read_ready(self, stage: Stage, last_id: int) -> list[Row]:
         """The next ready rows: of a fifo those after the last one seen, else the best of all."""
         pool = self._ids[stage.waiting]
         if stage.order == "fifo":
-            return self._db.execute(OLDEST, (pool, last_id, WINDOW)).fetchall()
-        return self._db.execute(RANKED, (pool, WINDOW)).fetchall()
+            return self._db.execute(OLDEST, (pool, last_id, SIZE)).fetchall()
+        return self._db.execute(RANKED, (pool, SIZE)).fetchall()
 
     def _earliest_due(self, pool: str) -> float | None:
         (earliest,) = self._db.execute(
@@ -377,7 +382,7 @@ class Pools:
             rows = self._db.execute(
                 PROMOTE, (self._ids[pool], now, now + LONGEST_DELAY_S)
             ).fetchall()
-        self._enter([(pool, rows)])
+        self._enter({pool: rows})
         self._windows[pool].next_due = self._earliest_due(pool)
 
     # --- inside: in memory -----------------------------------------------------------------
@@ -392,21 +397,9 @@ class Pools:
         if not active:
             self.changed.notify_all()
 
-    def _enter(self, arrivals: Iterable[tuple[str, list[Row]]]) -> None:
-        for pool, rows in arrivals:
-            if pool in self._windows:
-                self._windows[pool].add(rows)
-
-    def _next_ready(self, stage: Stage) -> Row | None:
-        window = self._windows[stage.waiting]
-        due = window.next_due
-        if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
-            self._promote_due(stage.waiting)
-        if not window.rows and window.horizon is not None:
-            window.fill(self._read_ready(stage, window.horizon[1]))
-        if not window.rows or (stage.order == "levels" and self._is_level_unfinished(stage)):
-            return None
-        return window.rows[0]
+    def _enter(self, arrivals: Mapping[str, list[Row]]) -> None:
+        for pool, rows in arrivals.items():
+            self._windows[pool].add(rows)
 
     def _is_level_unfinished(self, stage: Stage) -> bool:
         rank = self._windows[stage.waiting].rows[0][0]
@@ -421,3 +414,24 @@ class Pools:
         if self._unsaved_rows >= CHECKPOINT_EVERY:
             self._unsaved_rows = 0
             self._checkpointer.wake()
+
+
+def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:
+    """What the tasks found, and how deep: one below the finder, unless it says otherwise."""
+    for task, done in steps:
+        for group in done.found:
+            yield group, task.depth + 1 if group.depth is None else group.depth
+
+
+def _task(stage: Stage, row: Row) -> Task:
+    key, id_, uri, depth, attempts = row
+    return Task(id_, uri, stage, None if stage.order == "fifo" else key, depth, attempts)
+
+
+def _row(task: Task, rank: int | None, attempts: int) -> Row:
+    return rank or 0, task.id, task.uri, task.depth, attempts
+
+
+def _json(value: object) -> str:
+    """Lists go to SQLite as one value: a statement for each element would cost far more."""
+    return orjson.dumps(value).decode()

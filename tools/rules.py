@@ -110,21 +110,24 @@ class Filter:
     languages: frozenset[str]
     min_weight: float
     relations: frozenset[str]
-    senses: bool = True
+    senses: bool
+    beginnings: tuple[str, ...]  # of concepts in one of the languages
 
     @classmethod
     def of(
         cls, languages: Iterable[str], min_weight: float, relations: Iterable[str], senses: bool
     ) -> Filter:
-        return cls(frozenset(languages), min_weight, frozenset(relations), senses)
+        wanted = frozenset(languages)
+        beginnings = tuple(f"/c/{language}/" for language in sorted(wanted))
+        return cls(wanted, min_weight, frozenset(relations), senses, beginnings)
 
     def keeps(self, relation: str, start: str, end: str, weight: float) -> bool:
         """Both ends well-formed concepts of a wanted language, heavy enough, a wanted type."""
         return (
             weight >= self.min_weight
             and relation in self.relations
-            and uri.language(start) in self.languages
-            and uri.language(end) in self.languages
+            and start.startswith(self.beginnings)
+            and end.startswith(self.beginnings)
             and uri.is_concept(start)
             and uri.is_concept(end)
         )

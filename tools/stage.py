@@ -65,10 +65,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a worker brings back: the pool its URI goes to, and what it found."""
+    """What a worker brings back: the pool its URI goes to, what it found, what is to be stored."""
 
     to: str
     found: Sequence[Found] = ()
+    records: object = None  # only the job knows what it is
 
 
 Worker = Callable[[Task], Done]

@@ -32,12 +32,10 @@ class ConceptnetJob:
         connections = settings.fetch_workers + settings.extend_workers
         self.client = Client(settings.http, Proxies(settings.proxy.urls), stop, connections)
         self.source = ApiSource(_base_url(settings.source), self.client, wanted)
-        self.adder = Adder(graph)
+        self.store = Adder(graph)
         self.stages: Sequence[Stage] = (_fetch_stage(settings), _extend_stage(settings))
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
-        self.workers: Mapping[str, Worker] = {
-            "fetch": Fetcher(self.source, wanted, self.adder, settings.depth)
-        }
+        self.workers: Mapping[str, Worker] = {"fetch": Fetcher(self.source, wanted, settings.depth)}
         self._settings = settings
         self._world = world
 
@@ -55,13 +53,10 @@ class ConceptnetJob:
         }
 
     def open(self) -> None:
-        """Begin; raises Unreachable if the source does not answer."""
+        """Raises Unreachable if the source does not answer."""
         self.source.check()
-        self.adder.start()
 
     def close(self) -> None:
-        if self.adder.is_alive():
-            self.adder.close()
         self.client.close()
 
 
