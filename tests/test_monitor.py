@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event, Semaphore, Thread
+from threading import Barrier, Event, Semaphore, Thread, current_thread
 
 import pytest
 
@@ -122,17 +122,32 @@ def test_a_place_is_free_at_once(engine: EngineMaker) -> None:
     assert time.monotonic() - begun < 1.5
 
 
-def test_one_thread_for_each_task_named_for_it(engine: EngineMaker) -> None:
-    threads: dict[str, Thread] = {}
+def test_each_task_at_work_has_a_thread_of_its_own_named_for_it(engine: EngineMaker) -> None:
+    together = Barrier(4)
 
     def work(task: Task) -> Done:
-        threads[task.uri] = harvest.pools.on_fetch[task.uri]  # type: ignore[assignment]
+        assert harvest.pools.on_fetch[task.uri] is current_thread()
+        assert current_thread().name == f"fetch {task.uri}"
+        together.wait(PATIENCE_S)  # four tasks are at work, in four threads
         return Done("finished")
 
     harvest = engine({Stage("fetch", 4): work})
-    harvest.run(*names(20))
-    assert len(set(threads.values())) == 20
-    assert all(thread.name == f"fetch {uri}" for uri, thread in threads.items())
+    assert harvest.run(*names(20))["finished"] == 20
+
+
+def test_threads_are_used_again_and_end_with_the_stage(engine: EngineMaker) -> None:
+    used: set[Thread] = set()
+
+    def work(task: Task) -> Done:
+        used.add(current_thread())
+        return Done("finished")
+
+    harvest = engine({Stage("fetch", 4): work})
+    harvest.run(*names(200))
+    assert len(used) < 20
+    for thread in used:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
 
 
 def test_what_a_task_finds_is_worked_on(engine: EngineMaker) -> None:

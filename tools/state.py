@@ -105,6 +105,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")  # readers never wait for the harvest
     db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
     db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+    db.execute("PRAGMA temp_store = MEMORY")  # else each larger statement writes a file of its own
     db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
     return db
 

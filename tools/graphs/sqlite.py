@@ -94,6 +94,7 @@ class SqliteGraph:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA cache_size = -4096")  # the system caches the file
+            self._db.execute("PRAGMA temp_store = MEMORY")
             self._db.execute("PRAGMA wal_autocheckpoint = 8000")
             self._db.executescript(SCHEMA)
         except (sqlite3.OperationalError, OSError) as error:
