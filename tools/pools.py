@@ -19,9 +19,10 @@ from threading import Condition, Thread
 
 import orjson
 
+from tools.checkpoint import Checkpointer
 from tools.errors import StopHarvest
 from tools.stage import Done, Found, Stage, Task
-from tools.state import FAILED, Checkpointer, open_state
+from tools.state import FAILED, open_state
 from tools.window import SIZE, Row, Window
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
@@ -85,13 +86,12 @@ class Pools:
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
         self.changed = Condition()
         self.moves = 0
-        self._unsaved_rows = 0
         self._stages = {stage.name: stage for stage in stages}
         self._active: dict[str, dict[str, Task]] = {stage.name: {} for stage in stages}
         self._windows = {stage.waiting: Window() for stage in stages}
         self._counts: dict[str, int] = {}
         self._db = open_state(path)
-        self._checkpointer = Checkpointer(path, self.changed)
+        self._checkpointer = Checkpointer(path, CHECKPOINT_EVERY)
         self._ids = self._declare_pools()
         self._counts = self._count()
         for pool, window in self._windows.items():
@@ -267,7 +267,7 @@ class Pools:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All or nothing, on disk and in the counts. Windows and leases follow after it."""
-        before = self._counts.copy()
+        before, changes = self._counts.copy(), self._db.total_changes
         with self._stop_if_unwritable():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -279,7 +279,9 @@ class Pools:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-        self._moved()
+        self.moves += 1
+        with self._stop_if_unwritable():
+            self._checkpointer.written(self._db.total_changes - changes, self._db)
 
     def _declare_pools(self) -> dict[str, int]:
         """Every pool this job knows has a row; what a dead process held waits again."""
@@ -320,7 +322,6 @@ class Pools:
         }
 
     def _insert_into(self, pool: str, uris: list[tuple[str, int | None, int]]) -> list[Row]:
-        self._unsaved_rows += len(uris)
         values = (self._ids[pool], _json(uris))
         best = min((rank or 0 for _, rank, _ in uris), default=0)
         if not self._windows[pool].reaches(best):
@@ -407,13 +408,6 @@ class Pools:
             return True
         above = self._db.execute(UNFINISHED_ABOVE, (self._ids[stage.waiting], rank))
         return above.fetchone() is not None
-
-    def _moved(self) -> None:
-        self.moves += 1
-        self._unsaved_rows += 1
-        if self._unsaved_rows >= CHECKPOINT_EVERY:
-            self._unsaved_rows = 0
-            self._checkpointer.wake()
 
 
 def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:

@@ -12,10 +12,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tools.errors import StateDamaged
 
@@ -120,43 +119,6 @@ def _create_state(path: Path) -> None:
     finally:
         db.close()
     part.replace(path)
-
-
-class Checkpointer(Thread):
-    """Carries the write-ahead log into the file beside the harvest.
-
-    SQLite would do it inside somebody's move, with every other move waiting for the disk. Here the
-    bulk is done without the lock; only the few frames written meanwhile are done under it, so that
-    the log can begin again from its start and does not grow for ever.
-    """
-
-    def __init__(self, path: Path, lock: AbstractContextManager[Any]) -> None:
-        super().__init__(name="checkpointer", daemon=True)
-        self.path = path
-        self._db = _connect(path)
-        self._lock = lock
-        self._due = Event()
-        self._closing = False
-        self.start()
-
-    def wake(self) -> None:
-        self._due.set()
-
-    def run(self) -> None:
-        while self._due.wait() and not self._closing:
-            self._due.clear()
-            try:
-                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                with self._lock:
-                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            except sqlite3.Error as error:  # the next move meets the same disk and says so
-                logger.warning("checkpoint of the state: %s", error)
-
-    def close(self) -> None:
-        self._closing = True
-        self._due.set()
-        self.join()
-        self._db.close()
 
 
 def snapshot(state: Path, keep: int = 24) -> Path:

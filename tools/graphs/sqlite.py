@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 
 from tools.add import Counts, Entity, Media, Relation
+from tools.checkpoint import Checkpointer
 from tools.errors import StateDamaged, StopHarvest
 
 SCHEMA = """
@@ -63,6 +64,7 @@ CREATE TABLE IF NOT EXISTS media (
 CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 """
 TABLES = ("media", "relation", "entity")
+CHECKPOINT_EVERY = 4000  # rows written
 KINDS = ("image", "audio", "visual")
 
 # A batch goes in as one JSON list and one statement: each row of an executemany would hand the
@@ -95,8 +97,9 @@ class SqliteGraph:
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA cache_size = -4096")  # the system caches the file
             self._db.execute("PRAGMA temp_store = MEMORY")
-            self._db.execute("PRAGMA wal_autocheckpoint = 8000")
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
             self._db.executescript(SCHEMA)
+            self._checkpointer = Checkpointer(path, CHECKPOINT_EVERY)
         except (sqlite3.OperationalError, OSError) as error:
             raise StopHarvest(f"the graph {path} cannot be written: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -148,10 +151,12 @@ class SqliteGraph:
                 self._db.execute(f"DELETE FROM {table}")
 
     def close(self) -> None:
+        self._checkpointer.close()
         self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        changes = self._db.total_changes
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -161,6 +166,7 @@ class SqliteGraph:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+            self._checkpointer.written(self._db.total_changes - changes, self._db)
         except sqlite3.OperationalError as error:
             raise StopHarvest(
                 f"the graph {self._path} cannot be written ({error}): see to it, then start again"
