@@ -202,6 +202,14 @@ def test_a_limit_can_be_raised_later(tmp_path: Path) -> None:
     assert relations_of(tmp_path) == walk(hub(60), "/c/en/hub")[1]
 
 
+def test_a_depth_given_later_finds_what_waits(tmp_path: Path) -> None:
+    with World(hub(60)) as world:
+        for more in (("--limit", 5), ("--depth", 3)):
+            flags = harvest_flags(tmp_path, world.url, "/c/en/hub", *more)
+            assert run("main.py", *flags).returncode == 0
+    assert relations_of(tmp_path) == walk(hub(60), "/c/en/hub")[1]
+
+
 def test_a_page_that_fails_once_is_asked_again(tmp_path: Path) -> None:
     with World(hub(60), only(nth(5), fails(503))) as world:
         assert run("main.py", *harvest_flags(tmp_path, world.url, "/c/en/hub")).returncode == 0

@@ -128,6 +128,29 @@ def test_what_comes_later_but_ranks_higher_overtakes_a_full_window(
     pools.close()
 
 
+@pytest.mark.parametrize(
+    ("order", "depths"),
+    [
+        ("fifo", [2, 0, 1, 2, 0, 1]),
+        ("deepest", [2, 2, 1, 1, 0, 0]),
+        ("levels", [0, 0]),  # the rest waits until these are done
+    ],
+)
+def test_what_waits_is_handed_out_in_the_order_that_this_run_chooses(
+    file: Path, order: Order, depths: list[int]
+) -> None:
+    orders: tuple[Order, ...] = ("fifo", "levels")
+    for earlier in orders:
+        pools = Pools(file, [Stage("fetch", 8, earlier)])
+        pools.discover(*(Found("fetch", [f"{earlier} {n}"], depth=n) for n in (2, 0, 1)))
+        pools.close()
+    stage = Stage("fetch", 8, order)
+    pools = Pools(file, [stage])
+    tasks = pools.lease(stage, a_thread, 10)
+    assert [task.depth for task in tasks] == depths
+    pools.close()
+
+
 def test_levels_wait_for_the_level_above(file: Path) -> None:
     stage = Stage("fetch", 8, "levels")
     pools = Pools(file, [stage])

@@ -31,6 +31,7 @@ from tools.state import snapshot
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.2
+FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 
 
 class Job(Protocol):
@@ -147,7 +148,7 @@ class Harvest:
             self._fatal = self._fatal or note
             note = "stop"
         if note == "stop" and self._take_back_at is None:
-            self._begin_to_stop()
+            self._begin_to_stop(FATAL_GRACE_S if self._fatal else self._grace_s)
         elif note in ("pause", "resume"):
             logger.warning("%s on request", note)
             for monitor in self._monitors:
@@ -156,10 +157,10 @@ class Harvest:
             for monitor in self._monitors:
                 monitor.take_back()
 
-    def _begin_to_stop(self) -> None:
+    def _begin_to_stop(self, grace_s: float) -> None:
         """Waits end at once (the event), requests under way get the grace time."""
-        logger.warning("stopping: running tasks have %.0f s", self._grace_s)
+        logger.warning("stopping: running tasks have %.0f s", grace_s)
         self.stop.set()
-        self._take_back_at = time.monotonic() + self._grace_s
+        self._take_back_at = time.monotonic() + grace_s
         for monitor in self._monitors:
             monitor.stop()

@@ -48,6 +48,13 @@ PROMOTE = (
 )
 UNFINISHED_ABOVE = "SELECT 1 FROM uri WHERE pool = ? AND not_before > 0 AND rank < ? LIMIT 1"
 POOL_OF = "SELECT name FROM uri JOIN pool ON pool.id = uri.pool WHERE uri = ?"
+# What waits may have been ranked for another order, by a run with other settings.
+SET_RANK = {
+    "fifo": f"UPDATE uri SET rank = NULL WHERE pool = ? AND pool > {FAILED} AND rank IS NOT NULL",
+    "levels": "UPDATE uri SET rank = depth WHERE pool = ? AND rank IS NOT depth",
+    "deepest": "UPDATE uri SET rank = -depth WHERE pool = ? AND rank IS NOT -depth",
+    "priority": "UPDATE uri SET rank = 0 WHERE pool = ? AND rank IS NULL",
+}
 SOME_OF_POOL = (
     "SELECT id, uri FROM uri WHERE pool = ? AND id > ? AND id NOT IN (SELECT id FROM lease) "
     "ORDER BY id LIMIT 1000"
@@ -291,7 +298,10 @@ class Pools:
                     self._db.execute("INSERT OR IGNORE INTO pool (name) VALUES (?)", (name,))
             self._db.execute("DELETE FROM lease")
             in_order_of_life = f"SELECT name, id FROM pool ORDER BY id <= {FAILED}, id"
-            return dict(self._db.execute(in_order_of_life))
+            ids = dict(self._db.execute(in_order_of_life))
+            for stage in self._stages.values():
+                self._db.execute(SET_RANK[stage.order], (ids[stage.waiting],))
+            return ids
 
     def _count(self) -> dict[str, int]:
         """Counted anew at every start, so that a tally can never stay wrong."""
