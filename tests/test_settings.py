@@ -353,12 +353,10 @@ NO_DEFAULT = {"limit", "depth", "proxy.file"}
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
 
 
-@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
 def test_the_example_changes_nothing_as_it_stands() -> None:
     assert load(EXAMPLE, {}) == Settings()
 
 
-@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
 def test_the_example_shows_every_setting() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     missing = set(settings_of(Settings)) - set(names_in(tomllib.loads(uncommented(text))))
@@ -367,7 +365,6 @@ def test_the_example_shows_every_setting() -> None:
         assert re.search(rf"\b{name.rpartition('.')[2]}\b", text), f"{name} is not mentioned"
 
 
-@pytest.mark.skipif(not EXAMPLE.exists(), reason="there is no sheaf.example.toml yet")
 def test_the_example_uncommented_is_the_defaults() -> None:
     text = uncommented(EXAMPLE.read_text(encoding="utf-8"))
     for name in NO_DEFAULT:

@@ -7,7 +7,6 @@ A snapshot is a consistent copy that makes nobody wait.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sqlite3
 import time
@@ -17,8 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.errors import StateDamaged
-
-logger = logging.getLogger(__name__)
 
 FORMAT = 1
 LOCK = "LOCK"
