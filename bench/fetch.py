@@ -61,7 +61,7 @@ class Setting:
 def settings(scale: float) -> list[Setting]:
     return [
         Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("plain", "lean")),
-        Setting("b", round(3_200 * scale), 50, 8, Bar(">=", 0.9), ()),
+        Setting("b", round(20_000 * scale), 50, 8, Bar(">=", 0.9), ()),
         Setting("c", round(20_000 * scale), 50, 64, Bar(">=", 0.85)),
     ]
 
