@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tools.errors import Fatal
-from tools.graphs import open_graph, sqlite_path
-from tools.graphs.sqlite import SqliteGraph
+from tools.add import Graph
+from tools.errors import Fatal, HarvestError, Unreachable
+from tools.graphs import name_of, visit_graph
 from tools.instance import only_instance
+from tools.progress import bar
 from tools.settings import Settings, add_place_flags, load_places
 from tools.state import set_pools_aside
 
@@ -23,31 +24,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         settings = load_places(arguments)
-        if not sqlite_path(settings.graph_url).exists():
-            print(f"there is no graph at {settings.graph_url}: nothing to clear")
-            return 0
-        with (
-            only_instance(settings.state),
-            closing(open_graph(settings.graph_url)) as graph,
-        ):
-            return clear(settings, graph, arguments)
-    except Fatal as error:
+        with only_instance(settings.state):
+            graph = visit_graph(settings.graph_url, settings.neo4j.password)
+            if graph is None:
+                print(f"there is no graph at {settings.graph_url}: nothing to clear")
+                return 0
+            with closing(graph):
+                return clear(settings, graph, arguments)
+    except HarvestError as error:
         print(f"clear: {error}", file=sys.stderr)
-        return error.exit_code
+        return error.exit_code if isinstance(error, Fatal) else Unreachable.exit_code
 
 
-def clear(settings: Settings, graph: SqliteGraph, arguments: argparse.Namespace) -> int:
+def clear(settings: Settings, graph: Graph, arguments: argparse.Namespace) -> int:
     counts = graph.counts()
     print(f"{settings.graph_url} holds", end=" ")
     print(", ".join(f"{number:,} {name}" for name, number in counts._asdict().items()))
     if arguments.dry_run:
         print("nothing was changed (--dry-run)")
         return 0
-    name = sqlite_path(settings.graph_url).name
+    name = name_of(settings.graph_url)
     if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
         print("that is not its name; nothing was changed")
         return 2
-    graph.clear()
+    with bar("deleted", sum(counts), quiet=False) as show:
+        graph.clear(show)
     print("the graph is empty")
     if settings.pools_file.exists() and (arguments.yes or is_wanted(settings.pools_file)):
         aside = set_pools_aside(settings.pools_file)

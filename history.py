@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tools.add import Counts
-from tools.errors import Fatal, UsageError
-from tools.graphs import sqlite_path
-from tools.graphs.sqlite import look as look_at_graph
+from tools.errors import Fatal, Unavailable, Unreachable, UsageError
+from tools.graphs import look as look_at_graph
 from tools.progress import table
-from tools.settings import add_place_flags, load_places
+from tools.settings import Settings, add_place_flags, load_places
 from tools.state import Look, look
 
 BAR = 40
@@ -28,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not file.exists():
             raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
         seen = look(file)
-        graph = graph_counts(settings.graph_url)
+        graph = graph_counts(settings)
     except Fatal as error:
         print(f"history: {error}", file=sys.stderr)
         return error.exit_code
@@ -36,11 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def graph_counts(url: str) -> Counts | None:
-    """None if there is no graph to read yet."""
+def graph_counts(settings: Settings) -> Counts | None:
+    """None if there is no graph yet, or none that answers."""
     try:
-        return look_at_graph(sqlite_path(url))
-    except sqlite3.Error:
+        return look_at_graph(settings.graph_url, settings.neo4j.password)
+    except (Unreachable, Unavailable) as error:
+        print(f"history: {error}", file=sys.stderr)
         return None
 
 

@@ -16,12 +16,16 @@ from threading import Event
 
 from tools import log
 from tools import settings as settings_of
-from tools.errors import Fatal, UsageError
-from tools.graphs import open_graph
+from tools.add import Counts, Graph
+from tools.copying import arrived, copy
+from tools.errors import Fatal, HarvestError, Unreachable, UsageError
+from tools.export import export
+from tools.graphs import open_graph, visit_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
-from tools.progress import Progress, summary
+from tools.pools import Pools
+from tools.progress import Progress, bar, summary
 from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
@@ -34,6 +38,8 @@ JOBS = {NAME: "walk ConceptNet from seed concepts into a graph (the default)"}
 COMMANDS = {
     **JOBS,
     "jobs": "list the jobs",
+    "copy": "copy a graph into another one (--from sqlite:PATH --graph neo4j://...)",
+    "export": "write the graph as files for neo4j-admin's import (export DIR)",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "pause": "ask the running harvest to hand out no new tasks",
     "resume": "ask it to go on",
@@ -60,6 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "mirror":
         return serve_mirror(arguments)
     settings = load_settings(arguments)
+    if arguments.folder is not None and arguments.command != "export":
+        raise UsageError(f"{arguments.command} takes no further argument: {arguments.folder!r}")
+    if arguments.command == "copy":
+        return copy_graph(settings, arguments)
+    if arguments.command == "export":
+        return export_graph(settings, arguments)
     if arguments.command in SIGNALS:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
@@ -79,11 +91,13 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             mirror = stack.enter_context(Mirror(Assertions(world.lines())))
             settings = replace(settings, source=mirror.url)
             world_name = "the built-in sample"
-        graph = stack.enter_context(closing(open_graph(settings.graph_url)))
+        password = settings.neo4j.password
+        graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         stop = Event()
         job = stack.enter_context(closing(ConceptnetJob(settings, graph, stop, world_name)))
         grace, file = settings.stop_grace_s, settings.pools_file
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
+        check_graph(run_.pools, graph, settings.graph_url)
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
@@ -111,6 +125,71 @@ def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
         print(f"the old state is set aside in {aside}")
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
+
+
+def check_graph(pools: Pools, graph: Graph, url: str) -> None:
+    """What is finished is not harvested again, so its records must be in the graph."""
+    before = pools.remembered().get("graph", url)
+    if before != url and pools.count("finished") and not graph.counts().entities:
+        raise UsageError(
+            f"this harvest went into {before} so far and {url} is empty: copy the old graph first "
+            f"(python main.py copy --from {before} --graph {url}), or begin anew with --fresh"
+        )
+
+
+def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
+    if arguments.source_graph is None or not settings.graph:
+        raise UsageError("copy needs two graphs: --from sqlite:PATH --graph neo4j://user@host:7687")
+    if arguments.source_graph == settings.graph:
+        raise UsageError("copy needs two graphs, and these are the same")
+    password = settings.neo4j.password
+    with ExitStack() as stack:
+        source = stack.enter_context(closing(existing_graph(arguments.source_graph, password)))
+        target = stack.enter_context(closing(open_graph(settings.graph, password)))
+        whole = source.counts()
+        try:
+            with bar("copied", sum(whole), arguments.quiet) as show:
+                copy(source, target, show)
+            with bar("verified", whole.entities + whole.relations, arguments.quiet) as show:
+                there = arrived(source, target, show)
+        except HarvestError as error:
+            again = "start the same command again, it goes on"
+            raise error if isinstance(error, Fatal) else Unreachable(f"{error}: {again}") from error
+        return tell_copied(source.counts(), there, settings.graph, arguments.quiet)
+
+
+def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
+    if there != whole:
+        missing = ", ".join(
+            f"{number - found:,} {name}"
+            for name, number, found in zip(Counts._fields, whole, there, strict=True)
+            if number != found
+        )
+        raise Fatal(f"{target} lacks {missing}: start the same command again")
+    if not quiet:
+        counts = ", ".join(f"{number:,} {name}" for name, number in whole._asdict().items())
+        print(f"{target} holds all of it: {counts}")
+    return 0
+
+
+def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
+    if arguments.folder is None:
+        raise UsageError("export needs a folder: python main.py export DIR")
+    folder = Path(arguments.folder)
+    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
+        whole = graph.counts()
+        with bar("exported", whole.entities + whole.relations, arguments.quiet) as show:
+            export(graph, folder, show)
+    if not arguments.quiet:
+        print(f"{folder} is complete; load it into a stopped server: scripts/neo4j import {folder}")
+    return 0
+
+
+def existing_graph(url: str, password: str) -> Graph:
+    graph = visit_graph(url, password)
+    if graph is None:
+        raise UsageError(f"there is no graph at {url}")
+    return graph
 
 
 def serve_mirror(arguments: argparse.Namespace) -> int:
@@ -180,6 +259,9 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("command", nargs="?", default=NAME, choices=COMMANDS, metavar="COMMAND")
+    add("folder", nargs="?", metavar="DIR", help="for export: where the files go")
+    add("--from", dest="source_graph", metavar="URL", help="for copy: the graph that is read")
+    add("--format", choices=["neo4j-csv"], default="neo4j-csv", help="for export (%(default)s)")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
     add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
     add("--source", help="a ConceptNet server; for mirror: an assertions file")

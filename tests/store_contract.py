@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -26,8 +27,9 @@ DOG_IS_PET = relation("IsA", "/c/en/dog", "/c/en/pet", 2.0, surface_text="[[a do
 DOG_BARKS = relation("CapableOf", "/c/en/dog", "/c/en/bark")
 SENSE = relation("IsA", "/c/en/dog/n/wn/animal", "/c/en/dog")
 STRANGE = relation(
-    "HasA", "/c/en/o'neil\\\"s", "/c/en/'})_detach_delete_n_//", surface_text="\\ \" ' ü😀"
+    "HasA", "/c/en/o'neil\\\"s", "/c/en/'})_detach_delete_n_//", surface_text="\\ \" ' ü😀\n$x {0}"
 )
+DOG_MEDIA = [image("m/1.png"), image("m/0.png"), image("m/0.gif", "visual")]  # in this order
 
 
 def write(graph: Graph, *relations: Relation) -> int:
@@ -88,14 +90,14 @@ class StoreContract:
     def test_media_are_attached_once_and_replaced_whole(self, graph: Graph, owner: str) -> None:
         write(graph, DOG_BARKS)
         for _ in range(2):
-            graph.attach(owner, [image("m/0.png"), image("m/1.png"), image("m/0.gif", "visual")])
+            graph.attach({owner: [image("m/0.png"), image("m/1.png"), image("m/0.gif", "visual")]})
         assert graph.counts().media == 3
-        graph.attach(owner, [image("m/1.png")])
+        graph.attach({owner: [image("m/1.png")]})
         assert graph.counts().media == 1
 
     def test_media_survive_the_relation_being_written_again(self, graph: Graph) -> None:
         write(graph, DOG_BARKS)
-        graph.attach(DOG_BARKS.uri, [image("m/0.png")])
+        graph.attach({DOG_BARKS.uri: [image("m/0.png")]})
         write(graph, DOG_BARKS._replace(weight=3.0))
         assert graph.counts().media == 1
 
@@ -107,9 +109,63 @@ class StoreContract:
         assert second.neighbours("/c/en/dog") == [DOG_IS_PET]
         second.close()
 
+    def test_the_ends_of_a_relation_are_made_with_it(self, graph: Graph) -> None:
+        graph.write([], [DOG_BARKS])
+        assert list(graph.entities()) == [Entity.of("/c/en/bark"), Entity.of("/c/en/dog")]
+
+    @pytest.mark.parametrize(
+        "name", ["o'neil", 'a"b', "back\\slash", "new\nline", "😀 ü", "'}) DETACH DELETE n //", ""]
+    )
+    def test_a_name_comes_back_unchanged(self, graph: Graph, name: str) -> None:
+        entity = Entity("/c/en/dog", name, "en", "/c/en/dog", name or None)
+        graph.write([entity], [])
+        assert list(graph.entities()) == [entity]
+
+    def test_everything_can_be_read(self, graph: Graph) -> None:
+        write(graph, DOG_BARKS, SENSE, STRANGE)
+        graph.attach({"/c/en/dog": DOG_MEDIA, DOG_BARKS.uri: [image("m/2.gif", "visual")]})
+        entities = [Entity.of(end) for end in endpoints([DOG_BARKS, SENSE, STRANGE])]
+        assert sorted(graph.entities()) == sorted(entities)
+        assert sorted(graph.relations()) == sorted([DOG_BARKS, SENSE, STRANGE])
+        assert graph.media_of(["/c/en/bark", DOG_BARKS.uri, "/c/en/dog", SENSE.uri]) == {
+            "/c/en/dog": DOG_MEDIA,
+            DOG_BARKS.uri: [image("m/2.gif", "visual")],
+        }
+        assert graph.media_of([]) == {}
+
+    def test_reading_goes_page_by_page_and_misses_nothing(
+        self, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys.modules[type(graph).__module__], "PAGE", 2)
+        relations = [relation("IsA", f"/c/en/{each}", "/c/en/x") for each in range(5)]
+        write(graph, *relations)
+        assert [each.uri for each in graph.entities()] == [
+            *(each.start for each in relations),
+            "/c/en/x",
+        ]
+        assert list(graph.relations()) == relations
+        graph.clear()
+        assert graph.counts() == (0, 0, 0)
+
+    def test_it_knows_what_it_holds(self, graph: Graph) -> None:
+        write(graph, DOG_BARKS, SENSE)
+        graph.attach({"/c/en/dog": [image("m/0.png")]})
+        there = [Entity.of("/c/en/dog"), Entity.of("/c/en/bark")]
+        assert graph.holds([*there, Entity.of("/c/en/nobody")]) == 2
+        assert graph.holds(relations=[DOG_BARKS, DOG_IS_PET, SENSE]) == 2
+        assert graph.holds(media=[image("m/0.png"), image("m/1.png")]) == 1
+        assert graph.holds() == 0
+
+    def test_clear_tells_how_much_went(self, graph: Graph) -> None:
+        write(graph, DOG_IS_PET)
+        graph.attach({"/c/en/dog": [image("m/0.png")]})
+        gone: list[int] = []
+        graph.clear(gone.append)
+        assert sum(gone) == 4
+
     def test_clear_leaves_nothing(self, graph: Graph) -> None:
         write(graph, DOG_IS_PET)
-        graph.attach("/c/en/dog", [image("m/0.png")])
+        graph.attach({"/c/en/dog": [image("m/0.png")]})
         graph.clear()
         graph.clear()
         assert graph.counts() == (0, 0, 0)

@@ -58,7 +58,7 @@ def test_another_process_reads_while_a_transaction_is_open(file: Path, graph: Sq
 
 def test_a_kind_without_files_is_absent(file: Path, graph: SqliteGraph) -> None:
     write(graph, DOG_BARKS)
-    graph.attach("/c/en/dog", [image("m/en/dog/image/0.png")])
+    graph.attach({"/c/en/dog": [image("m/en/dog/image/0.png")]})
     graph.close()
     assert rows(file, "SELECT image, audio, visual FROM entity WHERE uri = '/c/en/dog'") == [
         ('["m/en/dog/image/0.png"]', None, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
@@ -32,9 +32,12 @@ class Relation(NamedTuple):
     dataset: str | None
 
 
+KINDS = ("image", "audio", "visual")
+
+
 class Media(NamedTuple):
     path: str
-    kind: str  # image, audio, visual
+    kind: str  # one of KINDS
     mime: str
     sha256: str
     bytes: int
@@ -55,17 +58,43 @@ class Counts(NamedTuple):
     media: int
 
 
+def unseen(_number: int) -> None: ...
+
+
 class Graph(Protocol):
     """Where records go. Every method gives the same graph when it is run twice."""
 
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
-        """How many relations were new or changed."""
+        """All in one transaction, ends that are missing too; how many relations were new or
+        changed."""
 
-    def attach(self, owner: str, media: Sequence[Media]) -> None: ...
+    def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
+        """Make these, in this order, the media of each entity or relation; earlier ones are
+        gone."""
+
     def counts(self) -> Counts: ...
     def relations_by_type(self) -> dict[str, int]: ...
-    def neighbours(self, concept: str) -> list[Relation]: ...
-    def clear(self) -> None: ...
+    def neighbours(self, concept: str) -> list[Relation]:
+        """Every relation that begins or ends at a concept, the heaviest first."""
+
+    def entities(self) -> Iterator[Entity]:
+        """All of them; whoever writes meanwhile does not have to wait."""
+
+    def relations(self) -> Iterator[Relation]: ...
+    def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
+        """The media of those that have any, as they were attached."""
+
+    def holds(
+        self,
+        entities: Sequence[Entity] = (),
+        relations: Sequence[Relation] = (),
+        media: Sequence[Media] = (),
+    ) -> int:
+        """How many of these are in the graph."""
+
+    def clear(self, deleted: Callable[[int], object] = unseen) -> None:
+        """Tells how many records went, again and again."""
+
     def close(self) -> None: ...
 
 
@@ -93,3 +122,21 @@ class Adder:
 def endpoints(relations: Iterable[Relation]) -> list[str]:
     """Both ends of every relation, each once, in the order of the page."""
     return list(dict.fromkeys(end for each in relations for end in (each.start, each.end)))
+
+
+def with_ends(entities: Iterable[Entity], relations: Iterable[Relation]) -> list[Entity]:
+    """These entities and whatever a relation begins or ends at, each once."""
+    known = {each.uri: each for each in entities}
+    for relation in relations:
+        for end in (relation.start, relation.end):
+            if end not in known:
+                known[end] = Entity.of(end)
+    return list(known.values())
+
+
+def by_kind(media: Iterable[Media]) -> dict[str, list[str] | None]:
+    """The paths of each kind, None for a kind without files."""
+    paths: dict[str, list[str] | None] = dict.fromkeys(KINDS)
+    for each in media:
+        paths[each.kind] = [*(paths[each.kind] or []), each.path]
+    return paths

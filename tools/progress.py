@@ -6,7 +6,8 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from queue import Empty
 from typing import Any
@@ -89,6 +90,17 @@ class Progress:
                 self.bytes[exchange.host] += exchange.size
         except Empty:
             return
+
+
+@contextmanager
+def bar(title: str, total: int, quiet: bool) -> Iterator[Callable[[int], object]]:
+    """For work whose size is known; call what it gives with how much more is done."""
+    text = (
+        f"{title:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
+    )
+    hidden = quiet or not sys.stderr.isatty()
+    with tqdm(total=total, unit="", bar_format=text, disable=hidden) as shown:
+        yield shown.update
 
 
 def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:

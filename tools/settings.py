@@ -24,6 +24,7 @@ from tools.rules import ALL_RELATIONS, RELATIONS
 
 DEFAULT_FILE = Path("sheaf.toml")
 PROXIES_VARIABLE = "SHEAF_PROXIES"
+NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
 PLACES = ("state", "graph", "media")
 LEVELS = ("debug", "info", "warning", "error")
@@ -56,6 +57,12 @@ class ProxySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neo4jSettings:
+    password_file: Path | None = None
+    password: str = field(default="", repr=False)  # not from TOML
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     level: str = "info"
     json: bool = False
@@ -77,6 +84,7 @@ class Settings:
     filter: FilterSettings = field(default_factory=FilterSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)
+    neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
     @property
@@ -93,7 +101,7 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     table = read_toml(path)
     table |= {key: value for key, value in flags.items() if value is not None}
     settings = _build(Settings, table, "")
-    settings = _with_proxies(settings)
+    settings = _with_password(_with_proxies(settings))
     _check(settings)
     return settings
 
@@ -102,7 +110,11 @@ def add_place_flags(to: argparse.ArgumentParser) -> None:
     """The flags that main.py, history.py and clear.py share."""
     to.add_argument("--config", type=Path, metavar="FILE", help="settings (default: sheaf.toml)")
     to.add_argument("--state", metavar="DIR", help="where the harvest keeps its record (state)")
-    to.add_argument("--graph", metavar="URL", help="sqlite:PATH (default: graph.db in the state)")
+    to.add_argument(
+        "--graph",
+        metavar="URL",
+        help="sqlite:PATH (default: graph.db in the state) or neo4j://user@host:7687/database",
+    )
     to.add_argument("--media", metavar="DIR", help="where media files go (m)")
 
 
@@ -197,6 +209,13 @@ def _with_proxies(settings: Settings) -> Settings:
         text += "\n" + read_secret(settings.proxy.file)
     urls = tuple(line.strip() for line in text.replace(",", "\n").splitlines() if line.strip())
     return replace(settings, proxy=replace(settings.proxy, urls=urls))
+
+
+def _with_password(settings: Settings) -> Settings:
+    password = os.environ.get(NEO4J_VARIABLE, "")
+    if not password and settings.neo4j.password_file is not None:
+        password = read_secret(settings.neo4j.password_file).strip("\r\n")
+    return replace(settings, neo4j=replace(settings.neo4j, password=password))
 
 
 def read_secret(path: Path) -> str:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-from tools.errors import Fatal
+from tools.errors import Fatal, Unavailable
 from tools.pools import Pools
 from tools.stage import Done, Task
 
@@ -76,16 +76,17 @@ class Settler(Thread):
             if records:
                 self._store(records)
         except Exception as error:
-            self._settle_one_by_one(batch, error)
+            self._settle_failed(batch, error)
             return
         self._pools.advance(*((each.task, each.done) for each in batch))
         for each in batch:
             each.tell(each.task, None)
 
-    def _settle_one_by_one(self, batch: Sequence[_Result], error: Exception) -> None:
+    def _settle_failed(self, batch: Sequence[_Result], error: Exception) -> None:
         """One task's records may be to blame: alone, each gets its own verdict."""
-        if len(batch) == 1:
-            batch[0].tell(batch[0].task, error)
+        if len(batch) == 1 or isinstance(error, Unavailable | Fatal):  # nobody's records are
+            for each in batch:
+                each.tell(each.task, error)
         else:
             for each in batch:
                 self._settle([each])

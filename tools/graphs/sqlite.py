@@ -7,13 +7,14 @@ read the file at any time. Limit: one writer at a time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from tools.add import Counts, Entity, Media, Relation
+from tools.add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
 from tools.checkpoint import Checkpointer
 from tools.errors import StateDamaged, StopHarvest
 
@@ -65,7 +66,7 @@ CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 """
 TABLES = ("media", "relation", "entity")
 CHECKPOINT_EVERY = 4000  # rows written
-KINDS = ("image", "audio", "visual")
+PAGE = 5000  # rows read at once: a longer read would keep the log from being carried over
 
 # A batch goes in as one JSON list and one statement: each row of an executemany would hand the
 # interpreter to another thread and wait to get it back.
@@ -83,8 +84,16 @@ WRITE_RELATIONS = """INSERT INTO relation
     WHERE (weight, surfaceText, license, dataset) IS NOT
         (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
 WRITE_MEDIA = f"INSERT OR REPLACE INTO media VALUES ({', '.join('?' * 15)})"
+READ_ENTITY = "SELECT uri, name, language, term, sense FROM entity WHERE"
 READ_RELATION = """SELECT uri, type, start_uri, end_uri, weight, surfaceText, license, dataset
-    FROM relation WHERE """
+    FROM relation WHERE"""
+READ_OWNERS = [
+    f"""SELECT uri, {", ".join(KINDS)} FROM json_each(?) JOIN {table} ON uri = value
+        WHERE coalesce({", ".join(KINDS)}) IS NOT NULL"""
+    for table in ("entity", "relation")
+]
+READ_MEDIA = f"""SELECT {", ".join(f"m.{field}" for field in Media._fields)}
+    FROM json_each(?) AS place JOIN media AS m ON m.path = place.value ORDER BY place.key"""
 
 
 class SqliteGraph:
@@ -106,23 +115,24 @@ class SqliteGraph:
             raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
 
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
-        all_entities, all_relations = _as_json(entities), _as_json(relations)
+        links = list(relations)
+        all_entities, all_relations = _as_json(with_ends(entities, links)), _as_json(links)
         with self._transaction():
             self._db.execute(WRITE_ENTITIES, (all_entities,))
             return self._db.execute(WRITE_RELATIONS, (all_relations,)).rowcount
 
-    def attach(self, owner: str, media: Sequence[Media]) -> None:
-        """Make these, in this order, the media of an entity or relation; earlier ones are gone."""
-        table = "relation" if owner.startswith("/a/") else "entity"
+    def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
         with self._transaction():
-            self._db.execute("DELETE FROM media WHERE owner = ?", (owner,))
-            self._db.executemany(WRITE_MEDIA, ((each.path, owner, *each[1:]) for each in media))
-            for kind in KINDS:
-                paths = [each.path for each in media if each.kind == kind]
-                self._db.execute(
-                    f"UPDATE {table} SET {kind} = ? WHERE uri = ?",
-                    (orjson.dumps(paths).decode() if paths else None, owner),
-                )
+            for owner, files in media.items():
+                self._attach(owner, files)
+
+    def _attach(self, owner: str, media: Sequence[Media]) -> None:
+        table = "relation" if owner.startswith("/a/") else "entity"
+        self._db.execute("DELETE FROM media WHERE owner = ?", (owner,))
+        self._db.executemany(WRITE_MEDIA, ((each.path, owner, *each[1:]) for each in media))
+        paths = [None if each is None else _as_json(each) for each in by_kind(media).values()]
+        places = ", ".join(f"{kind} = ?" for kind in KINDS)
+        self._db.execute(f"UPDATE {table} SET {places} WHERE uri = ?", (*paths, owner))
 
     def counts(self) -> Counts:
         entities, relations, media = (
@@ -138,17 +148,54 @@ class SqliteGraph:
         return dict(rows)
 
     def neighbours(self, concept: str) -> list[Relation]:
-        """Every relation that begins or ends at a concept, the heaviest first."""
         rows = self._db.execute(
             f"{READ_RELATION} start_uri = ?1 UNION {READ_RELATION} end_uri = ?1 ORDER BY 5 DESC, 1",
             (concept,),
         )
         return [Relation(*row) for row in rows]
 
-    def clear(self) -> None:
+    def entities(self) -> Iterator[Entity]:
+        return (Entity(*row) for row in self._pages(READ_ENTITY))
+
+    def relations(self) -> Iterator[Relation]:
+        return (Relation(*row) for row in self._pages(READ_RELATION))
+
+    def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
+        asked = _as_json(owners)
+        rows = [row for query in READ_OWNERS for row in self._db.execute(query, (asked,))]
+        return {owner: self._media_at(_paths(lists)) for owner, *lists in rows}
+
+    def _media_at(self, paths: Sequence[str]) -> list[Media]:
+        return [Media(*row) for row in self._db.execute(READ_MEDIA, (_as_json(paths),))]
+
+    def _pages(self, select: str) -> Iterator[tuple[Any, ...]]:
+        after = ""
+        page = f"{select} uri > ? ORDER BY uri LIMIT {PAGE}"
+        while rows := self._db.execute(page, (after,)).fetchall():
+            yield from rows
+            after = rows[-1][0]
+
+    def holds(
+        self,
+        entities: Sequence[Entity] = (),
+        relations: Sequence[Relation] = (),
+        media: Sequence[Media] = (),
+    ) -> int:
+        return (
+            self._count_of("entity", "uri", [each.uri for each in entities])
+            + self._count_of("relation", "uri", [each.uri for each in relations])
+            + self._count_of("media", "path", [each.path for each in media])
+        )
+
+    def _count_of(self, table: str, key: str, keys: Sequence[str]) -> int:
+        wanted = f"SELECT count(*) FROM {table} WHERE {key} IN (SELECT value FROM json_each(?))"
+        number: int = self._db.execute(wanted, (_as_json(keys),)).fetchone()[0]
+        return number
+
+    def clear(self, deleted: Callable[[int], object] = unseen) -> None:
         with self._transaction():
             for table in TABLES:
-                self._db.execute(f"DELETE FROM {table}")
+                deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 
     def close(self) -> None:
         self._checkpointer.close()
@@ -173,8 +220,12 @@ class SqliteGraph:
             ) from error
 
 
-def _as_json(records: Iterable[tuple[object, ...]]) -> str:
+def _as_json(records: Iterable[object]) -> str:
     return orjson.dumps(list(records), default=tuple).decode()
+
+
+def _paths(lists: Iterable[str | None]) -> list[str]:
+    return [path for each in lists if each for path in orjson.loads(each)]
 
 
 def look(path: Path) -> Counts:

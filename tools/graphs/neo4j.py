@@ -1,0 +1,300 @@
+"""The graph in Neo4j: entities and media are nodes, relations are relationships of their own type.
+
+Promise: every write is one transaction and gives the same graph when repeated. Whoever writes locks
+entities first and in the order of their URIs, then relations by type and URI, then media: two
+writers wait for each other and do not deadlock. A server that goes away is `Unavailable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from neo4j import GraphDatabase, ManagedTransaction, Session, unit_of_work
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    DriverError,
+    Forbidden,
+    ForbiddenOnReadOnlyDatabase,
+    IncompleteCommit,
+    Neo4jError,
+    TransientError,
+)
+
+from tools import uri
+from tools.add import Counts, Entity, Media, Relation, by_kind, unseen, with_ends
+from tools.errors import (
+    GiveUp,
+    HarvestError,
+    RetryLater,
+    StopHarvest,
+    Unavailable,
+    Unreachable,
+    UsageError,
+)
+from tools.graphs import cypher
+
+SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"
+DRIVER: dict[str, Any] = {
+    "user_agent": "sheaf",
+    "connection_timeout": 4.0,
+    "connection_acquisition_timeout": 8.0,  # all of connecting: the user is told within 10 s
+    "connection_write_timeout": 60.0,
+    "max_transaction_retry_time": 4.0,  # then the stage waits, and can be stopped meanwhile
+    "liveness_check_timeout": 60.0,
+    "notifications_min_severity": "OFF",
+    "telemetry_disabled": True,
+}
+TRANSACTION_S = 300.0
+COMMIT_TRIES = 5
+PAGE = 5000  # records read, or deleted, at once
+BY_TYPE = attrgetter("type", "uri")
+
+T = TypeVar("T")
+Rows = list[list[Any]]
+
+
+class Address(NamedTuple):
+    server: str
+    user: str
+    database: str
+
+    def __str__(self) -> str:
+        return f"{self.server}/{self.database}"
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        """
+        >>> Address.of("neo4j+s://ada@graphs.example.org/words")
+        Address(server='neo4j+s://graphs.example.org:7687', user='ada', database='words')
+        """
+        like = "write it like neo4j://user@host:7687/database"
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port or 7687
+        except ValueError:
+            raise UsageError(f"the graph's address cannot be read: {like}") from None
+        if parts.password is not None or "@" in parts.path + parts.query + parts.fragment:
+            raise UsageError(f"a password does not belong in an address; {HINT}")
+        if parts.scheme not in SCHEMES or not host or parts.query or parts.fragment:
+            raise UsageError(f"the graph {url!r} is not known: {like}")
+        shown = f"[{host}]" if ":" in host else host
+        database = unquote(parts.path.strip("/")) or "neo4j"
+        return cls(f"{parts.scheme}://{shown}:{port}", unquote(parts.username or "neo4j"), database)
+
+
+class Neo4jGraph:
+    def __init__(self, address: Address, password: str) -> None:
+        """Raises Unreachable if the server, the user or the database is not to be had."""
+        self._address = address
+        auth = (address.user, password) if password else None
+        with self._explained():
+            self._driver = GraphDatabase.driver(address.server, auth=auth, **DRIVER)
+        try:
+            with self._explained(), self._session() as session, session.begin_transaction() as tx:
+                tx.run("RETURN 1").consume()
+        except Unavailable as error:
+            self.close()
+            raise Unreachable(str(error)) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def prepare(self) -> None:
+        """Make the constraints and indexes that are missing."""
+        known = {name for (name,) in self._read(cypher.KNOWN_SCHEMA)}
+        missing = [what.format(name) for name, what in cypher.SCHEMA.items() if name not in known]
+        if missing:
+            self._commit(_create, missing)
+        self._read(cypher.AWAIT_SCHEMA)
+
+    def close(self) -> None:
+        self._driver.close()
+
+    # --- writing ---------------------------------------------------------------------------
+
+    def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
+        links = sorted({each.uri: each for each in relations}.values(), key=BY_TYPE)
+        nodes = sorted(with_ends(entities, links))
+        for type_ in {each.type for each in links} - cypher.WRITE_RELATIONS.keys():
+            raise GiveUp(f"{type_!r} is no type of relation that is stored")
+        return self._commit(_write, nodes, links) if nodes else 0
+
+    def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
+        if media:
+            self._commit(_attach, media)
+
+    def clear(self, deleted: Callable[[int], object] = unseen) -> None:
+        """Only what is ours, a page at a time: one transaction could not hold it all."""
+        for query in cypher.DELETE:
+            while number := self._commit(_rows, query, {"page": PAGE})[0][0]:
+                deleted(number)
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def counts(self) -> Counts:
+        ((entities,),) = self._read(cypher.COUNT_ENTITIES)
+        ((media,),) = self._read(cypher.COUNT_MEDIA)
+        return Counts(entities, sum(self.relations_by_type().values()), media)
+
+    def relations_by_type(self) -> dict[str, int]:
+        found = [(type_, number) for type_, number in self._read(cypher.COUNT_BY_TYPE) if number]
+        return dict(sorted(found, key=lambda row: (-row[1], row[0])))
+
+    def neighbours(self, concept: str) -> list[Relation]:
+        return [Relation(*row) for row in self._read(cypher.NEIGHBOURS, concept=concept)]
+
+    def entities(self) -> Iterator[Entity]:
+        return (Entity(*row) for row in self._pages(cypher.READ_ENTITIES))
+
+    def relations(self) -> Iterator[Relation]:
+        rows = chain.from_iterable(map(self._pages, cypher.READ_RELATIONS.values()))
+        return (Relation(*row) for row in rows)
+
+    def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
+        paths: dict[str, list[str]] = {}
+        for type_, group in groupby(sorted(owners, key=_type_of), _type_of):
+            query = cypher.RELATIONS_WITH_MEDIA[type_] if type_ else cypher.ENTITIES_WITH_MEDIA
+            for owner, *lists in self._read(query, owners=list(group)):
+                paths[owner] = [path for each in lists if each for path in each]
+        wanted = [path for each in paths.values() for path in each]
+        rows = self._read(cypher.READ_MEDIA, paths=wanted) if wanted else []
+        found = {row[0]: Media(*row) for row in rows}
+        return {owner: [found[path] for path in each] for owner, each in paths.items()}
+
+    def holds(
+        self,
+        entities: Sequence[Entity] = (),
+        relations: Sequence[Relation] = (),
+        media: Sequence[Media] = (),
+    ) -> int:
+        number = self._count_of(cypher.HOLDS_ENTITIES, [each.uri for each in entities])
+        number += self._count_of(cypher.HOLDS_MEDIA, [each.path for each in media])
+        for type_, group in groupby(sorted(relations, key=BY_TYPE), attrgetter("type")):
+            number += self._count_of(cypher.HOLDS_RELATIONS[type_], [each.uri for each in group])
+        return number
+
+    def _count_of(self, query: str, keys: Sequence[str]) -> int:
+        number: int = self._read(query, keys=keys)[0][0] if keys else 0
+        return number
+
+    def _pages(self, query: str) -> Iterator[list[Any]]:
+        after = ""
+        while page := self._read(query, after=after, page=PAGE):
+            yield from page
+            after = page[-1][0]
+
+    # --- the server ------------------------------------------------------------------------
+
+    def _read(self, query: str, **parameters: object) -> Rows:
+        with self._explained(), self._session() as session:
+            return session.execute_read(_rows, query, parameters)
+
+    def _commit(self, work: Callable[..., T], *arguments: object) -> T:
+        with self._explained():
+            for _ in range(COMMIT_TRIES - 1):
+                try:
+                    return self._session_write(work, *arguments)
+                except IncompleteCommit:  # committed or not: the same again gives the same graph
+                    continue
+            return self._session_write(work, *arguments)
+
+    def _session_write(self, work: Callable[..., T], *arguments: object) -> T:
+        with self._session() as session:
+            return session.execute_write(work, *arguments)
+
+    def _session(self) -> Session:
+        bookmarks = self._driver.execute_query_bookmark_manager
+        return self._driver.session(database=self._address.database, bookmark_manager=bookmarks)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What the driver raises, told as what to do next."""
+        try:
+            yield
+        except (Neo4jError, DriverError) as error:
+            raise explained(error, self._address) from error
+
+
+# --- what happens in a transaction; the driver may run it more than once --------------------
+
+
+@unit_of_work(timeout=TRANSACTION_S)
+def _create(tx: ManagedTransaction, schema: Sequence[str]) -> None:
+    for each in schema:
+        tx.run(f"CREATE {each}").consume()
+
+
+@unit_of_work(timeout=TRANSACTION_S)
+def _rows(tx: ManagedTransaction, query: str, parameters: dict[str, Any]) -> Rows:
+    return tx.run(query, parameters).values()
+
+
+@unit_of_work(timeout=TRANSACTION_S)
+def _write(tx: ManagedTransaction, nodes: Sequence[Entity], links: Sequence[Relation]) -> int:
+    tx.run(cypher.WRITE_ENTITIES, rows=[list(each) for each in nodes]).consume()
+    return sum(
+        tx.run(cypher.WRITE_RELATIONS[type_], rows=[list(each) for each in group]).single(
+            strict=True
+        )[0]
+        for type_, group in groupby(links, attrgetter("type"))
+    )
+
+
+@unit_of_work(timeout=TRANSACTION_S)
+def _attach(tx: ManagedTransaction, media: Mapping[str, Sequence[Media]]) -> None:
+    owners = sorted(media, key=lambda owner: (_type_of(owner), owner))
+    for type_, group in groupby(owners, _type_of):
+        query = cypher.ATTACH_TO_RELATION[type_] if type_ else cypher.ATTACH_TO_ENTITY
+        tx.run(query, rows=[{"owner": each, **by_kind(media[each])} for each in group]).consume()
+    files = [{"owner": owner, **each._asdict()} for owner in owners for each in media[owner]]
+    kept = [each["path"] for each in files]
+    tx.run(cypher.DELETE_OLD_MEDIA, owners=owners, kept=kept).consume()
+    tx.run(cypher.WRITE_MEDIA, rows=files).consume()
+
+
+def _type_of(owner: str) -> str:
+    """The type of a relation; empty for an entity, which sorts first."""
+    if not owner.startswith("/a/"):
+        return ""
+    rel, _, _ = uri.parse_assertion(owner)
+    return uri.label(rel)
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
+TOO_MANY_TRIES = "Neo.ClientError.Security.AuthenticationRateLimit"
+GOING_DOWN = (
+    "Neo.ClientError.Transaction.Terminated",
+    "Neo.ClientError.Transaction.LockClientStopped",
+)
+TOO_LARGE = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
+
+
+def explained(error: Neo4jError | DriverError, address: Address) -> Exception:
+    """The same error as one of ours; itself if it can only be a bug."""
+    code = getattr(error, "code", "")
+    said = " ".join(str(getattr(error, "message", None) or error).split())
+    result: HarvestError
+    if isinstance(error, AuthError) or code == TOO_MANY_TRIES:
+        result = Unreachable(f"{address} refuses the user {address.user!r}: {HINT}")
+    elif code == NO_DATABASE:
+        result = Unreachable(f"{address.server} has no database {address.database!r}: {said}")
+    elif isinstance(error, ConfigurationError):
+        result = UsageError(f"the graph {address} cannot be used: {said}")
+    elif isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase):
+        result = StopHarvest(f"{address} cannot be written ({said}): see to it, then start again")
+    elif code == TOO_LARGE:
+        result = RetryLater(f"{address} has too little memory for these records: {said}")
+    elif isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
+        result = Unavailable(f"the graph {address} cannot be reached: {said}")
+    else:
+        return error
+    return result
