@@ -48,7 +48,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+    arguments = parser().parse_intermixed_args(argv)
     try:
         return run(arguments)
     except Fatal as error:
