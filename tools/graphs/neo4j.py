@@ -7,6 +7,7 @@ writers wait for each other and do not deadlock. A server that goes away is `Una
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, groupby
@@ -55,6 +56,8 @@ TRANSACTION_S = 300.0
 COMMIT_TRIES = 5
 PAGE = 5000  # records read, or deleted, at once
 BY_TYPE = attrgetter("type", "uri")
+
+logging.getLogger("neo4j.pool").setLevel(logging.CRITICAL)  # what it logs it also raises
 
 T = TypeVar("T")
 Rows = list[list[Any]]
@@ -278,15 +281,26 @@ GOING_DOWN = (
 TOO_LARGE = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 
 
+def _root(error: BaseException) -> BaseException:
+    """What everything else followed from; the driver wraps it several times."""
+    while isinstance(error, DriverError | BaseExceptionGroup):
+        inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
+        if inner is None:
+            break
+        error = inner
+    return error
+
+
 def explained(error: Neo4jError | DriverError, address: Address) -> Exception:
     """The same error as one of ours; itself if it can only be a bug."""
     code = getattr(error, "code", "")
-    said = " ".join(str(getattr(error, "message", None) or error).split())
+    root = _root(error)
+    said = " ".join(str(getattr(root, "message", None) or root).split())
     result: HarvestError
     if isinstance(error, AuthError) or code == TOO_MANY_TRIES:
         result = Unreachable(f"{address} refuses the user {address.user!r}: {HINT}")
     elif code == NO_DATABASE:
-        result = Unreachable(f"{address.server} has no database {address.database!r}: {said}")
+        result = Unreachable(f"{address.server} has no database {address.database!r}: name another")
     elif isinstance(error, ConfigurationError):
         result = UsageError(f"the graph {address} cannot be used: {said}")
     elif isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase):
