@@ -26,7 +26,12 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 
 def run(
-    script: str, *arguments: object, cwd: Path = ROOT, answers: str = "", **environment: str
+    script: str,
+    *arguments: object,
+    cwd: Path = ROOT,
+    answers: str = "",
+    seconds: float = 120,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
@@ -34,12 +39,12 @@ def run(
         input=answers,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
         env=clean_environment(**environment),
     )
 
 
-def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+def start(script: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
         cwd=ROOT,
@@ -47,7 +52,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=clean_environment(),
+        env=clean_environment(**environment),
     )
 
 

@@ -57,7 +57,8 @@ COMMIT_TRIES = 5
 PAGE = 5000  # records read, or deleted, at once
 BY_TYPE = attrgetter("type", "uri")
 
-logging.getLogger("neo4j.pool").setLevel(logging.CRITICAL)  # what it logs it also raises
+for part in ("neo4j.io", "neo4j.pool"):  # what they log they also raise
+    logging.getLogger(part).setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 Rows = list[list[Any]]
