@@ -1,4 +1,4 @@
-"""python -m bench [fetch|pools|graph|all] [--quick] [--write]"""
+"""python -m bench [fetch|pools|graph|neo4j|all] [--quick] [--write]"""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import fetch, graph, pools
+from bench import fetch, graph, neo4j, pools
 from bench.report import Row, say, surroundings, table, write_results
 
-BENCHES = {"fetch": fetch.measure, "pools": pools.measure, "graph": graph.measure}
+BENCHES = {
+    "fetch": fetch.measure,
+    "pools": pools.measure,
+    "graph": graph.measure,
+    "neo4j": neo4j.measure,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,7 +22,7 @@ HEAD = """# Results
 Written by `python -m bench --write`; README.md says what each row means. Every figure is the median
 of its runs, with the lowest and the highest in brackets.
 """
-PACKAGES = ("requests", "urllib3", "orjson")
+PACKAGES = ("requests", "urllib3", "orjson", "neo4j")
 COLUMNS = ("measurement", "ours", "peer", "figure", "bar", "met")
 
 

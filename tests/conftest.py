@@ -37,13 +37,17 @@ def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnyServer
 
 @pytest.fixture(scope="module")
 def own_neo4j(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that the tests of one module may stop, kill and restart."""
-    yield from own_server(tmp_path_factory.mktemp("own-neo4j"))
+    """A server that the tests of one module may stop, kill and restart.
+
+    Its log grows as it is written, so that a limit on the length of files is felt.
+    """
+    folder = tmp_path_factory.mktemp("own-neo4j")
+    yield from own_server(folder, {"db.tx_log.preallocate": "false"})
 
 
-def own_server(folder: Path) -> Iterator[Server]:
+def own_server(folder: Path, settings: dict[str, str] | None = None) -> Iterator[Server]:
     try:
-        server = Server.start(folder / "home")
+        server = Server.start(folder / "home", None, **(settings or {}))
     except CannotBeHad as error:
         skip(str(error))
     yield server

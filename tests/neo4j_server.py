@@ -81,6 +81,8 @@ class Server:
     def kill(self) -> None:
         """As a crash of the machine would: without a word."""
         facts = self.status()
+        if facts["pid"] is None:
+            return
         if facts["origin"] == "docker":
             name = f"sheaf-neo4j-{urlsplit(self.url).port}"
             subprocess.run(["docker", "kill", name], check=True, capture_output=True, timeout=60)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.errors import Fatal, RetryLater, StopHarvest
+from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
 from tools.pools import Pools
 from tools.settler import Settler
 from tools.stage import Done, Found, Stage, Task
@@ -79,6 +79,23 @@ def test_one_that_cannot_be_stored_fails_alone(pools: Pools) -> None:
     ]
     assert sorted(pools.finished) == ["/c/en/0", "/c/en/2"]
     assert list(pools.on_fetch) == ["/c/en/1"] and not fatal
+
+
+@pytest.mark.parametrize("error", [Unavailable("it is gone"), StopHarvest("the disk is full")])
+def test_a_store_that_serves_nobody_is_asked_once_and_everybody_is_told(
+    pools: Pools, error: Exception
+) -> None:
+    asked: list[int] = []
+
+    def store(records: Sequence[object]) -> None:
+        asked.append(len(records))
+        raise error
+
+    results = [(task, Done("finished", (), f"page {task.uri}")) for task in lease(pools, 5)]
+    told, fatal = settle(pools, store, results)
+    assert asked == [5]
+    assert told == [(f"/c/en/{n}", error) for n in range(5)]
+    assert len(pools.on_fetch) == 5 and not pools.finished and not fatal
 
 
 def test_what_has_no_records_is_not_stored(pools: Pools) -> None:

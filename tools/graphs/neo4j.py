@@ -273,8 +273,13 @@ def _type_of(owner: str) -> str:
 
 # --- errors ----------------------------------------------------------------------------------
 
+REFUSED = (
+    "Neo.ClientError.Security.Unauthorized",
+    "Neo.ClientError.Security.AuthenticationRateLimit",
+)
 NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
-TOO_MANY_TRIES = "Neo.ClientError.Security.AuthenticationRateLimit"
+READ_ONLY = "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase"
+BROKEN = "Neo.DatabaseError.Transaction."  # its disk is full, or it must be restarted
 GOING_DOWN = (
     "Neo.ClientError.Transaction.Terminated",
     "Neo.ClientError.Transaction.LockClientStopped",
@@ -292,24 +297,23 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def explained(error: Neo4jError | DriverError, address: Address) -> Exception:
-    """The same error as one of ours; itself if it can only be a bug."""
-    code = getattr(error, "code", "")
+def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError:
+    """What the driver raises, as what to do next."""
+    code = getattr(error, "code", None) or ""
     root = _root(error)
     said = " ".join(str(getattr(root, "message", None) or root).split())
-    result: HarvestError
-    if isinstance(error, AuthError) or code == TOO_MANY_TRIES:
-        result = Unreachable(f"{address} refuses the user {address.user!r}: {HINT}")
-    elif code == NO_DATABASE:
-        result = Unreachable(f"{address.server} has no database {address.database!r}: name another")
-    elif isinstance(error, ConfigurationError):
-        result = UsageError(f"the graph {address} cannot be used: {said}")
-    elif isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase):
-        result = StopHarvest(f"{address} cannot be written ({said}): see to it, then start again")
-    elif code == TOO_LARGE:
-        result = RetryLater(f"{address} has too little memory for these records: {said}")
-    elif isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
-        result = Unavailable(f"the graph {address} cannot be reached: {said}")
-    else:
-        return error
-    return result
+    if isinstance(error, AuthError) or code in REFUSED:
+        return Unreachable(f"{address} refuses the user {address.user!r}: {HINT}")
+    if code == NO_DATABASE:
+        return Unreachable(f"{address.server} has no database {address.database!r}: name another")
+    if isinstance(error, ConfigurationError):
+        return UsageError(f"the graph {address} cannot be used: {said}")
+    if isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase) or code == READ_ONLY:
+        return StopHarvest(f"{address} cannot be written ({said}): see to it, then start again")
+    if code.startswith(BROKEN):
+        return StopHarvest(f"{address} is out of order ({said}): see to it, then start again")
+    if code == TOO_LARGE:
+        return RetryLater(f"{address} has too little memory for these records: {said}")
+    if isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
+        return Unavailable(f"the graph {address} cannot be reached: {said}")
+    return GiveUp(f"{address} does not take these records: {said}")
