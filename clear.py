@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tools.add import Graph
-from tools.errors import Fatal, HarvestError, Unreachable
-from tools.graphs import name_of, visit_graph
+from tools.errors import HarvestError
+from tools.graphs import name_of, open_graph, visit_graph
 from tools.instance import only_instance
 from tools.progress import bar
 from tools.settings import Settings, add_place_flags, load_places
@@ -23,37 +22,39 @@ from tools.state import set_pools_aside
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
-        settings = load_places(arguments)
-        with only_instance(settings.state):
-            graph = visit_graph(settings.graph_url, settings.neo4j.password)
-            if graph is None:
-                print(f"there is no graph at {settings.graph_url}: nothing to clear")
-                return 0
-            with closing(graph):
-                return clear(settings, graph, arguments)
+        return clear(load_places(arguments), arguments)
     except HarvestError as error:
         print(f"clear: {error}", file=sys.stderr)
-        return error.exit_code if isinstance(error, Fatal) else Unreachable.exit_code
+        return error.exit_code
 
 
-def clear(settings: Settings, graph: Graph, arguments: argparse.Namespace) -> int:
-    counts = graph.counts()
-    print(f"{settings.graph_url} holds", end=" ")
-    print(", ".join(f"{number:,} {name}" for name, number in counts._asdict().items()))
-    if arguments.dry_run:
-        print("nothing was changed (--dry-run)")
+def clear(settings: Settings, arguments: argparse.Namespace) -> int:
+    url, password = settings.graph_url, settings.neo4j.password
+    seen = visit_graph(url, password)
+    if seen is None:
+        print(f"there is no graph at {url}: nothing to clear")
         return 0
-    name = name_of(settings.graph_url)
-    if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
-        print("that is not its name; nothing was changed")
-        return 2
-    with bar("deleted", sum(counts), quiet=False) as show:
-        graph.clear(show)
-    print("the graph is empty")
-    if settings.pools_file.exists() and (arguments.yes or is_wanted(settings.pools_file)):
-        aside = set_pools_aside(settings.pools_file)
-        print(f"the pools are set aside in {aside}; the next harvest begins anew")
+    with closing(seen), only_instance(settings.state):
+        counts = seen.counts()
+        text = ", ".join(f"{number:,} {name}" for name, number in counts._asdict().items())
+        print(f"{url} holds {text}")
+        if arguments.dry_run:
+            print("nothing was changed (--dry-run)")
+            return 0
+        name = name_of(url)
+        if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
+            print("that is not its name; nothing was changed")
+            return 2
+        with closing(open_graph(url, password)) as graph, bar("deleted", sum(counts)) as show:
+            graph.clear(show)
+        print("the graph is empty")
+        set_aside(settings.pools_file, arguments.yes)
     return 0
+
+
+def set_aside(pools: Path, unasked: bool) -> None:
+    if pools.exists() and (unasked or is_wanted(pools)):
+        print(f"the pools are set aside in {set_pools_aside(pools)}; the next harvest begins anew")
 
 
 def is_wanted(pools: Path) -> bool:

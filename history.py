@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.add import Counts
-from tools.errors import Fatal, Unavailable, Unreachable, UsageError
+from tools.errors import HarvestError, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
 from tools.progress import table
 from tools.settings import Settings, add_place_flags, load_places
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
         seen = look(file)
         graph = graph_counts(settings)
-    except Fatal as error:
+    except HarvestError as error:
         print(f"history: {error}", file=sys.stderr)
         return error.exit_code
     print(as_json(seen, graph) if arguments.json else as_text(file, seen, graph))
@@ -44,11 +44,10 @@ def graph_counts(settings: Settings) -> Counts | None:
 
 
 def as_json(seen: Look, graph: Counts | None) -> str:
-    counts = (graph or Counts(0, 0, 0))._asdict()
     return json.dumps(
         {
             "pools": seen.pools,
-            "graph": counts,
+            "graph": graph._asdict() if graph else None,
             "done": seen.done,
             "failures": seen.failures,
             "harvest": seen.facts,

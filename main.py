@@ -18,9 +18,9 @@ from tools import log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
 from tools.copying import arrived, copy
-from tools.errors import Fatal, HarvestError, Unreachable, UsageError
+from tools.errors import Fatal, HarvestError, Unavailable, Unreachable, UsageError
 from tools.export import export
-from tools.graphs import open_graph, visit_graph
+from tools.graphs import is_same, open_graph, visit_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_intermixed_args(argv)
     try:
         return run(arguments)
-    except Fatal as error:
+    except HarvestError as error:
         print(f"sheaf: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
@@ -130,38 +130,41 @@ def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
 def check_graph(pools: Pools, graph: Graph, url: str) -> None:
     """What is finished is not harvested again, so its records must be in the graph."""
     before = pools.remembered().get("graph", url)
-    if before != url and pools.count("finished") and not graph.counts().entities:
-        raise UsageError(
-            f"this harvest went into {before} so far and {url} is empty: copy the old graph first "
-            f"(python main.py copy --from {before} --graph {url}), or begin anew with --fresh"
-        )
+    if not is_same(before, url):
+        if pools.count("finished") and not graph.counts().entities:
+            raise UsageError(
+                f"this harvest went into {before} so far and {url} is empty: copy that first "
+                f"(python main.py copy --from {before} --graph {url}), or begin anew with --fresh"
+            )
+        logger.warning("this harvest went into %s so far, from now on into %s", before, url)
+    pools.remember({"graph": url})
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.source_graph is None or not settings.graph:
         raise UsageError("copy needs two graphs: --from sqlite:PATH --graph neo4j://user@host:7687")
-    if arguments.source_graph == settings.graph:
+    if is_same(arguments.source_graph, settings.graph):
         raise UsageError("copy needs two graphs, and these are the same")
     password = settings.neo4j.password
     with ExitStack() as stack:
         source = stack.enter_context(closing(existing_graph(arguments.source_graph, password)))
         target = stack.enter_context(closing(open_graph(settings.graph, password)))
-        whole = source.counts()
         try:
+            whole = source.counts()
             with bar("copied", sum(whole), arguments.quiet) as show:
                 copy(source, target, show)
             with bar("verified", whole.entities + whole.relations, arguments.quiet) as show:
                 there = arrived(source, target, show)
-        except HarvestError as error:
-            again = "start the same command again, it goes on"
-            raise error if isinstance(error, Fatal) else Unreachable(f"{error}: {again}") from error
-        return tell_copied(source.counts(), there, settings.graph, arguments.quiet)
+            whole = source.counts()
+        except Unavailable as error:
+            raise Unreachable(f"{error}; the same command goes on from here") from error
+        return tell_copied(whole, there, settings.graph, arguments.quiet)
 
 
 def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
     if there != whole:
         missing = ", ".join(
-            f"{number - found:,} {name}"
+            f"{number - found:,} of {number:,} {name}"
             for name, number, found in zip(Counts._fields, whole, there, strict=True)
             if number != found
         )

@@ -317,14 +317,14 @@ def test_what_is_missing_in_the_target_is_counted_and_told(
         assert there == COUNTS._replace(relations=6)
         with pytest.raises(Fatal) as caught:
             tell_copied(graph.counts(), there, "it", True)
-        assert str(caught.value) == "it lacks 1 relations: start the same command again"
+        assert str(caught.value) == "it lacks 1 of 7 relations: start the same command again"
         assert caught.value.exit_code == 1
 
         ask(server, "MATCH (m:Media {path: 'm/a.gif'}) DELETE m")
         ask(server, "MATCH (n:Entity {uri: '/c/en/lonely'}) DELETE n")
         there = arrived(graph, target, unseen)
         assert there == Counts(8, 6, 6)
-        with pytest.raises(Fatal, match="it lacks 1 entities, 1 relations, 1 media: start"):
+        with pytest.raises(Fatal, match="it lacks 1 of 9 entities, 1 of 7 relations, 1 of 7 media"):
             tell_copied(graph.counts(), there, "it", True)
 
         copy(graph, target, unseen)
@@ -345,7 +345,7 @@ def test_a_record_that_does_not_arrive_ends_the_command_with_a_sentence(
     done = run(
         "main.py", "copy", "--from", f"sqlite:{source}", "--graph", f"sqlite:{target}", cwd=tmp_path
     )
-    assert says(done, 1).startswith(f"sheaf: sqlite:{target} lacks 2 relations: ")
+    assert says(done, 1).startswith(f"sheaf: sqlite:{target} lacks 2 of 7 relations: ")
     assert done.stdout == ""
 
 

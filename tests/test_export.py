@@ -27,6 +27,7 @@ from tests.test_copying import (
 )
 from tools.add import Entity, unseen
 from tools.export import export
+from tools.graphs.cypher import SCHEMA
 from tools.graphs.sqlite import SqliteGraph
 
 ENTITY = "uri:ID(Entity),name,language,term,sense,image:string[],audio:string[],visual:string[]"
@@ -64,7 +65,7 @@ SMALL = {
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_bytes().decode() for path in folder.iterdir()}
+    return {path.name: path.read_bytes().decode() for path in folder.glob("*.csv")}
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_an_existing_folder_is_refused_and_left_alone(small: str, tmp_path: Path
     (folder / "thesis.txt").write_text("mine")
     done = run("main.py", "export", folder, "--graph", small, cwd=tmp_path)
     assert f"{folder} exists already" in says(done, 2)
-    assert contents(folder) == {"thesis.txt": "mine"}
+    assert [path.read_text() for path in folder.iterdir()] == ["mine"]
     assert not (tmp_path / "files.part").exists()
 
 
@@ -171,14 +172,19 @@ def test_both_stores_give_the_same_files(server: AnyServer, tmp_path: Path) -> N
     assert sorted_lines(tmp_path / "from_neo4j") == sorted_lines(tmp_path / "from_sqlite")
 
 
-@pytest.fixture
-def loaded(tmp_path: Path) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("loaded")
+
+
+@pytest.fixture(scope="module")
+def loaded(folder: Path) -> Iterator[Server]:
     """A server whose database was made from the files of an export."""
-    filled(tmp_path / "graph.db")
-    done = run("main.py", "export", "files", "--graph", "sqlite:graph.db", cwd=tmp_path)
+    filled(folder / "graph.db")
+    done = run("main.py", "export", "files", "--graph", "sqlite:graph.db", cwd=folder)
     assert done.returncode == 0, done.stderr
-    home = tmp_path / "home"
-    imported = script("import", tmp_path / "files", "--home", home)
+    home = folder / "home"
+    imported = script("import", folder / "files", "--home", home)
     if imported.returncode == CANNOT_BE_HAD:
         skip(imported.stderr.strip())
     assert imported.returncode == 0, imported.stdout + imported.stderr
@@ -190,10 +196,17 @@ def loaded(tmp_path: Path) -> Iterator[Server]:
     server.stop()
 
 
-def test_an_imported_export_is_the_graph_to_the_last_property(
-    loaded: Server, tmp_path: Path
-) -> None:
+def test_an_imported_export_is_the_graph_to_the_last_property(loaded: Server, folder: Path) -> None:
     there = in_neo4j(loaded)
-    assert there == in_sqlite(tmp_path / "graph.db")
+    assert there == in_sqlite(folder / "graph.db")
     assert {type(each["weight"]) for each in there["relation"]} == {float}
     assert {type(each["bytes"]) for each in there["media"]} == {int}
+
+
+def test_the_schema_beside_the_files_is_what_a_harvest_would_make(
+    loaded: Server, folder: Path
+) -> None:
+    for statement in (folder / "files" / "schema.cypher").read_text().splitlines():
+        loaded.query(statement.rstrip(";"))
+    made = loaded.query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'sheaf_' RETURN name")
+    assert {each["name"] for each in made} == SCHEMA.keys()

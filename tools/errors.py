@@ -8,7 +8,9 @@ from __future__ import annotations
 
 
 class HarvestError(Exception):
-    """Base of everything Sheaf raises on purpose."""
+    """Base of everything Sheaf raises on purpose; `exit_code` is for where nobody can obey it."""
+
+    exit_code = 5
 
 
 class RetryLater(HarvestError):
@@ -25,6 +27,8 @@ class ServerTrouble(RetryLater):
 
 class Unavailable(HarvestError):
     """Whoever should answer answers nobody now: the stage waits, no attempt is spent."""
+
+    exit_code = 3
 
     def __init__(self, reason: str, delay: float | None = None) -> None:
         super().__init__(reason)

@@ -15,6 +15,7 @@ from typing import TextIO
 from tools.add import KINDS, Entity, Graph, Media, Relation, by_kind
 from tools.copying import batches
 from tools.errors import StopHarvest, UsageError
+from tools.graphs.cypher import SCHEMA
 
 LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
 HEADERS = {
@@ -36,6 +37,7 @@ def export(graph: Graph, folder: Path, show: Callable[[int], object]) -> None:
         part.mkdir(parents=True, exist_ok=True)
         for name, header in HEADERS.items():
             (part / f"{name}-header.csv").write_text(f"{header}\n", encoding="utf-8")
+        (part / "schema.cypher").write_text(_schema(), encoding="utf-8")
         with ExitStack() as stack:
             files = {
                 name: stack.enter_context((part / f"{name}.csv").open("w", encoding="utf-8"))
@@ -45,6 +47,11 @@ def export(graph: Graph, folder: Path, show: Callable[[int], object]) -> None:
         part.rename(folder)
     except OSError as error:
         raise StopHarvest(f"{folder} cannot be written: {error.strerror}") from error
+
+
+def _schema() -> str:
+    """An import makes no constraints; a harvest into the database would make these."""
+    return "".join(f"CREATE {what.format(name)};\n" for name, what in SCHEMA.items())
 
 
 def _write_records(

@@ -112,8 +112,8 @@ class Harvest:
             if known.get(key, value) != value:
                 text = "%s was %s when this harvest began, now it is %s; what is finished stays"
                 logger.warning(text, key, known[key], value)
-        if not known:
-            self.pools.remember(self.job.identity() | self.job.choices())
+        new = {**self.job.identity(), **self.job.choices()}
+        self.pools.remember({key: value for key, value in new.items() if key not in known})
 
     # --- notes -----------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ class Progress:
 
 
 @contextmanager
-def bar(title: str, total: int, quiet: bool) -> Iterator[Callable[[int], object]]:
+def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
     """For work whose size is known; call what it gives with how much more is done."""
     text = (
         f"{title:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"

@@ -30,10 +30,11 @@ def open_graph(url: str, password: str = "") -> Graph:
 
 
 def visit_graph(url: str, password: str = "") -> Graph | None:
-    """As it is, nothing made; None if there is no such file."""
+    """To be read, as it is and nothing made; None if there is no such file."""
     if not is_embedded(url):
         return _neo4j(url, password)
-    return SqliteGraph(sqlite_path(url)) if sqlite_path(url).exists() else None
+    path = sqlite_path(url)
+    return SqliteGraph(path, writable=False) if path.exists() else None
 
 
 def look(url: str, password: str = "") -> Counts | None:
@@ -54,6 +55,12 @@ def name_of(url: str) -> str:
     from tools.graphs.neo4j import Address
 
     return Address.of(url).database
+
+
+def is_same(one: str, other: str) -> bool:
+    if is_embedded(one) and is_embedded(other):
+        return sqlite_path(one).resolve() == sqlite_path(other).resolve()
+    return one == other
 
 
 def is_embedded(url: str) -> bool:

@@ -54,7 +54,7 @@ WRITE_MEDIA = "UNWIND $rows AS row MERGE (m:Media {path: row.path}) SET m = row"
 COUNT_ENTITIES = "MATCH (n:Entity) WHERE n.uri IS NOT NULL RETURN count(n)"
 COUNT_MEDIA = "MATCH (m:Media) WHERE m.path IS NOT NULL RETURN count(m)"
 COUNT_BY_TYPE = " UNION ALL ".join(
-    f"MATCH ()-[r:`{each}`]->() RETURN '{each}' AS type, count(r) AS number"
+    f"MATCH ()-[r:`{each}`]->() WHERE r.uri IS NOT NULL RETURN '{each}' AS type, count(r) AS number"
     for each in ALL_RELATIONS
 )
 HOLDS_ENTITIES = "MATCH (n:Entity) WHERE n.uri IN $keys RETURN count(n)"
@@ -82,13 +82,12 @@ RELATIONS_WITH_MEDIA = {each: f"MATCH ()-[o:`{each}`]->() {LISTS}" for each in A
 READ_MEDIA = f"""MATCH (m:Media) WHERE m.path IN $paths
     RETURN {", ".join(f"m.{field}" for field in Media._fields)}"""
 
-DELETE = [
-    *(
-        f"MATCH ()-[r:`{each}`]->() WHERE r.uri IS NOT NULL "
-        "WITH r LIMIT $page DELETE r RETURN count(r)"
-        for each in ALL_RELATIONS
-    ),
-    "MATCH (m:Media) WHERE m.path IS NOT NULL WITH m LIMIT $page DETACH DELETE m RETURN count(m)",
-    "MATCH (n:Entity) WHERE n.uri IS NOT NULL WITH n LIMIT $page DETACH DELETE n RETURN count(n)",
-]
-"""Relations go first, so that no entity takes a million of them with it in one transaction."""
+DELETE_RELATIONS = {
+    each: f"MATCH ()-[r:`{each}`]->() WHERE r.uri IS NOT NULL "
+    "WITH r LIMIT $page DELETE r RETURN count(r)"
+    for each in ALL_RELATIONS
+}
+DELETE_MEDIA = """MATCH (m:Media) WHERE m.path IS NOT NULL
+    WITH m LIMIT $page DETACH DELETE m RETURN count(m)"""
+DELETE_ENTITIES = """MATCH (n:Entity) WHERE n.uri IS NOT NULL
+    WITH n LIMIT $page DETACH DELETE n RETURN count(n)"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -57,8 +57,7 @@ COMMIT_TRIES = 5
 PAGE = 5000  # records read, or deleted, at once
 BY_TYPE = attrgetter("type", "uri")
 
-for part in ("neo4j.io", "neo4j.pool"):  # what they log they also raise
-    logging.getLogger(part).setLevel(logging.CRITICAL)
+logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # what the driver logs it also raises
 
 T = TypeVar("T")
 Rows = list[list[Any]]
@@ -114,9 +113,12 @@ class Neo4jGraph:
         """Make the constraints and indexes that are missing."""
         known = {name for (name,) in self._read(cypher.KNOWN_SCHEMA)}
         missing = [what.format(name) for name, what in cypher.SCHEMA.items() if name not in known]
-        if missing:
-            self._commit(_create, missing)
-        self._read(cypher.AWAIT_SCHEMA)
+        try:
+            if missing:
+                self._commit(_create, missing)
+            self._read(cypher.AWAIT_SCHEMA)
+        except GiveUp as error:
+            raise UsageError(f"{error}: use a database that nobody else has indexed") from error
 
     def close(self) -> None:
         self._driver.close()
@@ -135,8 +137,10 @@ class Neo4jGraph:
             self._commit(_attach, media)
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
-        """Only what is ours, a page at a time: one transaction could not hold it all."""
-        for query in cypher.DELETE:
+        """Only what is ours, a page at a time: one transaction could not hold it all. Relations go
+        first, so that no entity takes a million of them with it."""
+        relations = [cypher.DELETE_RELATIONS[type_] for type_ in self.relations_by_type()]
+        for query in (*relations, cypher.DELETE_MEDIA, cypher.DELETE_ENTITIES):
             while number := self._commit(_rows, query, {"page": PAGE})[0][0]:
                 deleted(number)
 
@@ -158,8 +162,8 @@ class Neo4jGraph:
         return (Entity(*row) for row in self._pages(cypher.READ_ENTITIES))
 
     def relations(self) -> Iterator[Relation]:
-        rows = chain.from_iterable(map(self._pages, cypher.READ_RELATIONS.values()))
-        return (Relation(*row) for row in rows)
+        for type_ in self.relations_by_type():
+            yield from (Relation(*row) for row in self._pages(cypher.READ_RELATIONS[type_]))
 
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         paths: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ import orjson
 
 from tools.add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
 from tools.checkpoint import Checkpointer
-from tools.errors import StateDamaged, StopHarvest
+from tools.errors import StateDamaged, StopHarvest, UsageError
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (
@@ -97,22 +97,36 @@ READ_MEDIA = f"""SELECT {", ".join(f"m.{field}" for field in Media._fields)}
 
 
 class SqliteGraph:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writable: bool = True) -> None:
         self._path = path
+        self._checkpointer: Checkpointer | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("PRAGMA cache_size = -4096")  # the system caches the file
-            self._db.execute("PRAGMA temp_store = MEMORY")
-            self._db.execute("PRAGMA wal_autocheckpoint = 0")
-            self._db.executescript(SCHEMA)
-            self._checkpointer = Checkpointer(path, CHECKPOINT_EVERY)
+            self._db = self._open_to_write() if writable else self._open_to_read()
         except (sqlite3.OperationalError, OSError) as error:
             raise StopHarvest(f"the graph {path} cannot be written: {error}") from error
         except sqlite3.DatabaseError as error:
             raise StateDamaged(f"the graph {path} is damaged or no graph: {error}") from error
+
+    def _open_to_write(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA cache_size = -4096")  # the system caches the file
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        db.executescript(SCHEMA)
+        self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
+        return db
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        db = _connect_to_read(self._path)
+        try:
+            db.execute("SELECT 1 FROM entity, relation, media LIMIT 0")
+        except sqlite3.OperationalError as error:
+            db.close()
+            raise UsageError(f"{self._path} is no graph that can be read: {error}") from error
+        return db
 
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
         links = list(relations)
@@ -198,7 +212,8 @@ class SqliteGraph:
                 deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 
     def close(self) -> None:
-        self._checkpointer.close()
+        if self._checkpointer is not None:
+            self._checkpointer.close()
         self._db.close()
 
     @contextmanager
@@ -213,7 +228,8 @@ class SqliteGraph:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-            self._checkpointer.written(self._db.total_changes - changes, self._db)
+            if self._checkpointer is not None:
+                self._checkpointer.written(self._db.total_changes - changes, self._db)
         except sqlite3.OperationalError as error:
             raise StopHarvest(
                 f"the graph {self._path} cannot be written ({error}): see to it, then start again"
@@ -230,8 +246,7 @@ def _paths(lists: Iterable[str | None]) -> list[str]:
 
 def look(path: Path) -> Counts:
     """The counts of a graph somebody else may be writing; nothing is changed or held up."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    db = sqlite3.connect(address, uri=True, isolation_level=None)
+    db = _connect_to_read(path)
     try:
         db.execute("BEGIN")  # one moment for all three
         rows = [
@@ -241,3 +256,8 @@ def look(path: Path) -> Counts:
         return Counts(*rows)
     finally:
         db.close()
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None)

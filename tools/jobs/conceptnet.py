@@ -49,7 +49,6 @@ class ConceptnetJob:
             "min_weight": str(chosen.min_weight),
             "relations": " ".join(chosen.relations),
             "senses": json.dumps(chosen.senses),
-            "graph": self._settings.graph_url,
             "depth": json.dumps(self._settings.depth),
         }
 
