@@ -40,6 +40,8 @@ HEAP = "1g"
 CONCEPTS = 40_000
 COUNT = 100_000  # relations
 SLOW_PAGES = 1_000  # what is measured of a transaction for each concept
+SMALL_GROUP = 64  # pages: as many as a harvest with 64 workers can have waiting
+SMALL_PAGES = 8_000
 WARM_PAGES = 4_000
 WARM_SLOW_PAGES = 500
 BARE_SIZES = (1_000, 5_000, 20_000)  # relations in a transaction of the bare loop
@@ -84,6 +86,7 @@ class Figures(NamedTuple):
 
     each: float
     groups: float
+    small: float
     batches: float
     again: float
     bare: dict[int, float]
@@ -122,6 +125,7 @@ def compared(size: str, runs: Sequence[Figures]) -> Iterator[Row]:
     ):
         yield ratio(f"{size}: group writes / {peer}", groups, theirs, bar)
         yield ratio(f"{size}: copy's batches / {peer}", batched, theirs, bar)
+    yield rate(f"group writes of {SMALL_GROUP} pages", [run.small for run in runs])
     for number in BARE_SIZES:
         what = f"bare driver, {number:,} relations in a transaction"
         yield rate(what, [run.bare[number] for run in runs])
@@ -163,6 +167,8 @@ def one_run(
     slow = world.first(round(SLOW_PAGES * scale))
     each = run("a transaction for each concept", partial(write_each, place.graph), slow)
     groups = run("group writes", partial(write_groups, place.graph))
+    part = world.first(round(SMALL_PAGES * scale))
+    small = run("small groups", partial(write_groups, place.graph, size=SMALL_GROUP), part)
     batched = run("copy's batches", partial(write_batches, place.graph))
     again = repeated(place, world)
     bare = {
@@ -171,7 +177,7 @@ def one_run(
     }
     copy = run("copy", partial(write_by_copy, place, files.embedded))
     say(f"neo4j {len(world.relations):,} relations, run {number}: import")
-    return Figures(each, groups, batched, again, bare, copy, imported(world, files.exported))
+    return Figures(each, groups, small, batched, again, bare, copy, imported(world, files.exported))
 
 
 def loaded(place: Place, world: World, load: Load) -> float:
@@ -211,9 +217,9 @@ def write_each(graph: Neo4jGraph, world: World) -> None:
         graph.write(page.entities, page.relations)
 
 
-def write_groups(graph: Neo4jGraph, world: World) -> None:
+def write_groups(graph: Neo4jGraph, world: World, size: int = MOST_AT_ONCE) -> None:
     add = Adder(graph)
-    for pages in batches(world.pages, MOST_AT_ONCE):
+    for pages in batches(world.pages, size):
         add(pages)
     expect(add.written, len(world.relations))
 

@@ -27,7 +27,7 @@ from tests.test_copying import (
 )
 from tools.add import Entity, unseen
 from tools.export import export
-from tools.graphs.cypher import SCHEMA
+from tools.graphs.cypher import CREATE_SCHEMA
 from tools.graphs.sqlite import SqliteGraph
 
 ENTITY = "uri:ID(Entity),name,language,term,sense,image:string[],audio:string[],visual:string[]"
@@ -209,4 +209,4 @@ def test_the_schema_beside_the_files_is_what_a_harvest_would_make(
     for statement in (folder / "files" / "schema.cypher").read_text().splitlines():
         loaded.query(statement.rstrip(";"))
     made = loaded.query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'sheaf_' RETURN name")
-    assert {each["name"] for each in made} == SCHEMA.keys()
+    assert {each["name"] for each in made} == CREATE_SCHEMA.keys()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import AnyServer
 from tests.store_contract import StoreContract
 from tools.add import Graph
+from tools.graphs import neo4j as neo4j_module
 from tools.graphs import open_graph
 
 
@@ -24,3 +27,13 @@ def open_store(neo4j_server: AnyServer) -> Iterator[Callable[[], Graph]]:
 
 
 class TestContract(StoreContract): ...
+
+
+def test_every_cypher_text_stands_in_one_place() -> None:
+    """Nothing from outside can become part of a text that is never put together elsewhere."""
+    source = Path(neo4j_module.__file__).read_text(encoding="utf-8")
+    texts = re.findall(r"\.run\(\s*([^,)]+)", source)
+    assert len(texts) > 5
+    for text in texts:
+        assert re.fullmatch(r'"RETURN 1"|query|cypher\.[A-Z_]+(\[type_\])?', text)
+    assert not re.search(r"\b(MATCH|MERGE|CREATE|DELETE|UNWIND) ", source)

@@ -15,7 +15,7 @@ from typing import TextIO
 from tools.add import KINDS, Entity, Graph, Media, Relation, by_kind
 from tools.copying import batches
 from tools.errors import StopHarvest, UsageError
-from tools.graphs.cypher import SCHEMA
+from tools.graphs.cypher import CREATE_SCHEMA
 
 LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
 HEADERS = {
@@ -51,7 +51,7 @@ def export(graph: Graph, folder: Path, show: Callable[[int], object]) -> None:
 
 def _schema() -> str:
     """An import makes no constraints; a harvest into the database would make these."""
-    return "".join(f"CREATE {what.format(name)};\n" for name, what in SCHEMA.items())
+    return "".join(f"{query};\n" for query in CREATE_SCHEMA.values())
 
 
 def _write_records(

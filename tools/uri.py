@@ -98,14 +98,6 @@ def prefixes(uri: str) -> list[str]:
     return ["/".join(pieces[:count]) for count in range(len(pieces), 2, -1)]
 
 
-def is_under(uri: str, prefix: str) -> bool:
-    """
-    >>> is_under("/c/en/dog/n", "/c/en/dog"), is_under("/c/en/dogma", "/c/en/dog")
-    (True, False)
-    """
-    return uri == prefix or uri.startswith(prefix + "/")
-
-
 def assertion(rel: str, start: str, end: str) -> str:
     """
     >>> assertion("/r/ExternalURL", "/c/en/dog", "http://dbpedia.org/resource/Dog")

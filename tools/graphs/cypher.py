@@ -9,7 +9,7 @@ from tools.rules import ALL_RELATIONS
 
 ANY_TYPE = "|".join(f"`{each}`" for each in ALL_RELATIONS)
 
-SCHEMA = {
+_SCHEMA = {
     "sheaf_entity_uri": "CONSTRAINT {} IF NOT EXISTS FOR (n:Entity) REQUIRE n.uri IS UNIQUE",
     "sheaf_entity_name": "INDEX {} IF NOT EXISTS FOR (n:Entity) ON (n.name)",
     "sheaf_media_path": "CONSTRAINT {} IF NOT EXISTS FOR (n:Media) REQUIRE n.path IS UNIQUE",
@@ -20,6 +20,7 @@ SCHEMA = {
         for each in ALL_RELATIONS
     },
 }
+CREATE_SCHEMA = {name: f"CREATE {what.format(name)}" for name, what in _SCHEMA.items()}
 KNOWN_SCHEMA = "SHOW INDEXES YIELD name"
 AWAIT_SCHEMA = "CALL db.awaitIndexes(60)"
 

@@ -112,7 +112,7 @@ class Neo4jGraph:
     def prepare(self) -> None:
         """Make the constraints and indexes that are missing."""
         known = {name for (name,) in self._read(cypher.KNOWN_SCHEMA)}
-        missing = [what.format(name) for name, what in cypher.SCHEMA.items() if name not in known]
+        missing = [query for name, query in cypher.CREATE_SCHEMA.items() if name not in known]
         try:
             if missing:
                 self._commit(_create, missing)
@@ -235,8 +235,8 @@ class Neo4jGraph:
 
 @unit_of_work(timeout=TRANSACTION_S)
 def _create(tx: ManagedTransaction, schema: Sequence[str]) -> None:
-    for each in schema:
-        tx.run(f"CREATE {each}").consume()
+    for query in schema:
+        tx.run(query).consume()
 
 
 @unit_of_work(timeout=TRANSACTION_S)
