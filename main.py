@@ -108,8 +108,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             progress.close()
         report = summary(
             run_.pools.counts(),
-            graph.counts(),
-            graph.relations_by_type(),
+            *counted(graph),
             look(file).failures,
             progress,
             {"graph": settings.graph_url, "state": settings.state, "log": settings.state / "log"},
@@ -118,6 +117,15 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         print(report)
         print(run_.verdict)
     return 0
+
+
+def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
+    """The harvest has ended well even if its graph went away in the last moment."""
+    try:
+        return graph.counts(), graph.relations_by_type()
+    except Unavailable as error:
+        logger.warning("%s", error)
+        return None, {}
 
 
 def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:

@@ -50,7 +50,7 @@ class Engine:
     def close(self) -> None:
         for monitor in self.monitors:
             monitor.stop()
-        self.settler.close()
+        self.settler.close(10)
         self.pools.close()
 
     def join(self) -> dict[str, int]:
@@ -324,7 +324,7 @@ def test_what_does_not_finish_is_taken_back_and_its_late_result_ignored(
     assert harvest.join()["to_fetch"] == 1
     release.set()
     assert late.wait(PATIENCE_S)
-    harvest.settler.close()  # whatever it brought has been looked at
+    harvest.settler.close(10)  # whatever it brought has been looked at
     assert harvest.pools.counts()["finished"] == 0
     assert "/c/en/late" not in harvest.pools.to_fetch
 

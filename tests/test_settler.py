@@ -40,7 +40,7 @@ def settle(
     for task, done in results:
         settler.put(task, done, lambda task, error: told.append((task.uri, error)))
     settler.start()
-    settler.close()
+    settler.close(10)
     return told, fatal
 
 
@@ -132,5 +132,5 @@ def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:
     for task in tasks[1:]:
         settler.put(task, Done("finished", (), "page"), lambda *_: None)
     release.set()
-    settler.close()
+    settler.close(10)
     assert sizes == [1, 5]

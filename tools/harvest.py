@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
+STORE_PATIENCE_S = 10.0
 
 
 class Job(Protocol):
@@ -95,9 +96,11 @@ class Harvest:
             self.verdict = "stopped; the same command goes on from here"
 
     def close(self) -> None:
-        if self._settler.is_alive():
-            self._settler.close()
-        self.pools.close()
+        """A store that does not answer keeps its thread, and the pools as they are on disk."""
+        if not self._settler.is_alive() or self._settler.close(STORE_PATIENCE_S):
+            self.pools.close()
+        else:
+            logger.warning("the graph does not answer: what it was given is harvested again")
 
     def _check_identity(self) -> None:
         """A state folder belongs to one harvest."""

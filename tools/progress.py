@@ -122,7 +122,7 @@ def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
 
 def summary(
     pools: Mapping[str, int],
-    graph: Counts,
+    graph: Counts | None,
     by_type: Mapping[str, int],
     failures: Mapping[str, int],
     progress: Progress,
@@ -131,7 +131,9 @@ def summary(
     """What a person wants to know when the harvest ends."""
     parts = {
         "Pools": columns(pools.items()),
-        "Graph": table([("concepts", graph.entities), ("relations", graph.relations)]),
+        "Graph": table([("concepts", graph.entities), ("relations", graph.relations)])
+        if graph
+        else "",
         "Relations by type": columns(by_type.items()),
         "Failures by reason": table(failures.items()),
         "This run": table(_run_rows(progress)),

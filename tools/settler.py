@@ -42,10 +42,11 @@ class Settler(Thread):
     def put(self, task: Task, done: Done, tell: Verdict) -> None:
         self._inbox.put(_Result(task, done, tell))
 
-    def close(self) -> None:
-        """Ends after everything handed in before this."""
+    def close(self, patience_s: float) -> bool:
+        """Ends after everything handed in before this; False if the store takes longer."""
         self._inbox.put(None)
-        self.join()
+        self.join(patience_s)
+        return not self.is_alive()
 
     def run(self) -> None:
         while (first := self._inbox.get()) is not None:
