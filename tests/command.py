@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from tools.rules import RELATIONS, Filter
 
 ROOT = Path(__file__).parents[1]
 DEFAULT_FILTER = Filter.of(["en"], 1.0, RELATIONS, True)
+
+Here = Callable[..., str]
+"""What the fixture `here` is: arguments of main.py in, its exit code and its sentence out."""
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -65,6 +68,14 @@ def read_until(text: str, process: subprocess.Popen[str]) -> None:
     raise AssertionError(f"it ended without saying {text!r}")
 
 
+def says(done: subprocess.CompletedProcess[str], exit_code: int) -> str:
+    """The one sentence on stderr; there must be exactly one line and no traceback."""
+    assert done.returncode == exit_code, (done.returncode, done.stdout, done.stderr)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
 def harvest_flags(folder: Path, source: str, seed: str, *more: object) -> list[object]:
     state, graph = folder / "state", f"sqlite:{folder / 'graph.db'}"
     return [
@@ -87,6 +98,12 @@ def history(folder: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
+
+
+def pools_of(state: Path) -> dict[str, int]:
+    done = run("history.py", "--json", "--state", state)
+    pools: dict[str, int] = json.loads(done.stdout)["pools"]
+    return pools
 
 
 def records(graph: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -8,13 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-from urllib.parse import urlsplit
+from typing import Any, NoReturn, Self
+from urllib.parse import unquote, urlsplit
 
+import pytest
 from neo4j import Driver, GraphDatabase
+from neo4j.exceptions import DriverError, Neo4jError
 
-from tests.command import ROOT, clean_environment
+from tests.command import ROOT, clean_environment, run
 
 CANNOT_BE_HAD = 4
 PATIENCE = 1200  # seconds; the first start of all downloads the server
@@ -104,8 +108,76 @@ class Server:
         return facts
 
     def query(self, text: str, **parameters: object) -> list[dict[str, Any]]:
-        with driver_for(self.url, self.password) as driver:
-            return rows(driver, text, parameters)
+        return ask(self, text, **parameters)
+
+
+@dataclass(frozen=True)
+class GivenServer:
+    """Somebody's own server, named by SHEAF_TEST_NEO4J."""
+
+    url: str
+    password: str
+
+
+AnyServer = Server | GivenServer
+
+
+# --- where a test gets one -------------------------------------------------------------------
+
+
+def own_server(folder: Path, settings: dict[str, str] | None = None) -> Iterator[Server]:
+    try:
+        server = Server.start(folder / "home", None, **(settings or {}))
+    except CannotBeHad as error:
+        skip(str(error))
+    yield server
+    server.stop()
+
+
+def given_server(url: str, password: str) -> Iterator[GivenServer]:
+    """The tests empty the database they are given, so it must hold nothing to begin with."""
+    server = GivenServer(url, password)
+    try:
+        [counted] = ask(server, "MATCH (n) RETURN count(n) AS nodes")
+    except (DriverError, Neo4jError, ValueError) as error:
+        pytest.exit(f"SHEAF_TEST_NEO4J={url} cannot be used: {error}", returncode=2)
+    if counted["nodes"]:
+        sentence = f"{url} holds {counted['nodes']} nodes; the tests want an empty database"
+        pytest.exit(sentence, returncode=2)
+    yield server
+    emptied(server)
+
+
+def skip(sentence: str) -> NoReturn:
+    """Where changes are judged nothing may be left untested in silence."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(sentence)
+    pytest.skip(sentence)
+
+
+# --- how it is spoken to ---------------------------------------------------------------------
+
+
+def ask(server: AnyServer, text: str, **parameters: object) -> list[dict[str, Any]]:
+    with driver_for(server.url, server.password) as driver:
+        return rows(driver, text, parameters, database_of(server))
+
+
+def emptied(server: AnyServer) -> AnyServer:
+    """Whoever made what is there; constraints and indexes stay."""
+    ask(server, "MATCH (n) DETACH DELETE n")
+    return server
+
+
+def run_with(
+    server: AnyServer, name: str, *arguments: object, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run one of the three scripts as somebody who knows the password."""
+    return run(name, *arguments, SHEAF_NEO4J_PASSWORD=server.password, **more)
+
+
+def database_of(server: AnyServer) -> str:
+    return unquote(urlsplit(server.url).path.strip("/")) or "neo4j"
 
 
 def driver_for(url: str, password: str) -> Driver:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.command import run
-from tests.conftest import AnyServer
+from tests.command import run, says
+from tests.graph_world import COUNTS, fill, graph_in, in_neo4j
+from tests.neo4j_server import AnyServer, ask, run_with
 from tests.store_contract import image, relation, write
-from tests.test_copying import (
-    COUNTS,
-    ask,
-    closed_port,
-    emptied,
-    fill,
-    graph_in,
-    in_neo4j,
-    run_with,
-    says,
-)
+from tests.worlds.proxies import closed_port
 from tools.graphs import name_of
 from tools.pools import Pools
 from tools.stage import Found, Stage
@@ -35,18 +25,12 @@ OF_OURS = "n.uri IS NOT NULL OR n.path IS NOT NULL"
 
 
 @pytest.fixture
-def server(neo4j_server: AnyServer) -> Iterator[AnyServer]:
-    yield emptied(neo4j_server)
-    emptied(neo4j_server)
-
-
-@pytest.fixture
-def full(server: AnyServer) -> AnyServer:
+def full(empty_neo4j: AnyServer) -> AnyServer:
     """A graph of ours and something of others beside it."""
-    with closing(graph_in(server)) as graph:
+    with closing(graph_in(empty_neo4j)) as graph:
         fill(graph)
-    ask(server, FOREIGN)
-    return server
+    ask(empty_neo4j, FOREIGN)
+    return empty_neo4j
 
 
 @pytest.fixture
@@ -86,28 +70,28 @@ def drop_our_schema(server: AnyServer) -> None:
 
 
 def test_a_dry_run_says_what_is_there_and_makes_no_schema(
-    server: AnyServer, state: Path, tmp_path: Path
+    empty_neo4j: AnyServer, state: Path, tmp_path: Path
 ) -> None:
-    drop_our_schema(server)
+    drop_our_schema(empty_neo4j)
     ask(
-        server,
+        empty_neo4j,
         """CREATE (a:Entity {uri: '/c/en/a'})-[:IsA {uri: '/a/1'}]->(:Entity {uri: '/c/en/b'}),
         (a)-[:PartOf {uri: '/a/2'}]->(:Entity {uri: '/c/en/c'}), (:Media {path: 'm/0.png'})""",
     )
-    ask(server, FOREIGN)
-    before = everything(server)
-    done = run_with(server, "clear.py", "--dry-run", "--graph", server.url, cwd=tmp_path)
+    ask(empty_neo4j, FOREIGN)
+    before = everything(empty_neo4j)
+    done = run_with(empty_neo4j, "clear.py", "--dry-run", "--graph", empty_neo4j.url, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{server.url} holds 3 entities, 2 relations, 1 media\n" in done.stdout
-    assert schema(server) == []
-    assert everything(server) == before
+    assert f"{empty_neo4j.url} holds 3 entities, 2 relations, 1 media\n" in done.stdout
+    assert schema(empty_neo4j) == []
+    assert everything(empty_neo4j) == before
     assert (state / "pools.db").exists()
 
 
-def test_relations_of_others_with_a_type_of_ours_are_not_counted(server: AnyServer) -> None:
+def test_relations_of_others_with_a_type_of_ours_are_not_counted(empty_neo4j: AnyServer) -> None:
     """What has no URI is not deleted, not copied and not exported, so nobody must miss it."""
-    ask(server, "CREATE (:Person {name: 'Ada'})-[:IsA]->(:Person {name: 'Countess'})")
-    with closing(graph_in(server)) as graph:
+    ask(empty_neo4j, "CREATE (:Person {name: 'Ada'})-[:IsA]->(:Person {name: 'Countess'})")
+    with closing(graph_in(empty_neo4j)) as graph:
         assert graph.counts() == (0, 0, 0)
 
 
@@ -133,20 +117,22 @@ def test_only_its_name_empties_what_is_ours_and_the_pools_are_set_aside(
     assert (state / "aside-1/pools.db").exists() and not (state / "pools.db").exists()
 
 
-def test_it_is_emptied_a_page_at_a_time(server: AnyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_emptied_a_page_at_a_time(
+    empty_neo4j: AnyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The entity in the middle must not take all of its relations along in one transaction."""
     monkeypatch.setattr("tools.graphs.neo4j.PAGE", 7)
     links = [relation("IsA", f"/c/en/{each}", "/c/en/hub") for each in range(30)]
     links += [relation("PartOf", "/c/en/hub", f"/c/en/{each}") for each in range(10)]
     told: list[int] = []
-    with closing(graph_in(server)) as graph:
+    with closing(graph_in(empty_neo4j)) as graph:
         write(graph, *links)
         graph.attach({"/c/en/hub": [image(f"m/{each}.png") for each in range(8)]})
         assert graph.counts() == (31, 40, 8)
         graph.clear(told.append)
         assert graph.counts() == (0, 0, 0)
     assert told == [7, 7, 7, 7, 2, 7, 3, 7, 1, 7, 7, 7, 7, 3]
-    assert everything(server) == [[], []]
+    assert everything(empty_neo4j) == [[], []]
 
 
 def test_a_server_that_does_not_answer_is_told_and_the_pools_stay(

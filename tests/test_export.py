@@ -9,22 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import run
-from tests.conftest import AnyServer, skip
-from tests.neo4j_server import CANNOT_BE_HAD, CannotBeHad, Server, script
-from tests.store_contract import DOG_BARKS, DOG_MEDIA, write
-from tests.test_copying import (
-    Here,
-    emptied,
-    fill,
-    filled,
-    graph_in,
-    in_neo4j,
-    in_sqlite,
-    in_this_process,
+from tests.command import Here, run, says
+from tests.graph_world import fill, filled, graph_in, in_neo4j, in_sqlite
+from tests.neo4j_server import (
+    CANNOT_BE_HAD,
+    AnyServer,
+    CannotBeHad,
+    Server,
     run_with,
-    says,
+    script,
+    skip,
 )
+from tests.store_contract import DOG_BARKS, DOG_MEDIA, write
 from tools.add import Entity, unseen
 from tools.export import export
 from tools.graphs.cypher import CREATE_SCHEMA
@@ -76,13 +72,6 @@ def small(tmp_path: Path) -> str:
         graph.write([Entity("/c/en/odd/n", 'a "b", \\\nü😀 ', "en", "/c/en/odd", "")], ())
         graph.attach({"/c/en/dog": DOG_MEDIA})
     return f"sqlite:{tmp_path / 'small.db'}"
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Here]:
-    yield from in_this_process(tmp_path, monkeypatch, capfd)
 
 
 # --- the files ---------------------------------------------------------------------------------
@@ -151,23 +140,17 @@ def test_a_database_of_others_is_left_as_it_was(tmp_path: Path) -> None:
 # --- from Neo4j, and into it -------------------------------------------------------------------
 
 
-@pytest.fixture
-def server(neo4j_server: AnyServer) -> Iterator[AnyServer]:
-    yield emptied(neo4j_server)
-    emptied(neo4j_server)
-
-
 def sorted_lines(folder: Path) -> dict[str, list[str]]:
     return {name: sorted(text.split("\n")) for name, text in contents(folder).items()}
 
 
-def test_both_stores_give_the_same_files(server: AnyServer, tmp_path: Path) -> None:
-    with closing(graph_in(server)) as graph:
+def test_both_stores_give_the_same_files(empty_neo4j: AnyServer, tmp_path: Path) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
         fill(graph)
     with closing(SqliteGraph(filled(tmp_path / "graph.db"))) as graph:
         export(graph, tmp_path / "from_sqlite", unseen)
-    flags = ("from_neo4j", "--graph", server.url)
-    done = run_with(server, "main.py", "export", *flags, cwd=tmp_path)
+    flags = ("from_neo4j", "--graph", empty_neo4j.url)
+    done = run_with(empty_neo4j, "main.py", "export", *flags, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted_lines(tmp_path / "from_neo4j") == sorted_lines(tmp_path / "from_sqlite")
 

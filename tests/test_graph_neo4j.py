@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import AnyServer
+from tests.graph_world import graph_in
+from tests.neo4j_server import AnyServer
 from tests.store_contract import StoreContract
 from tools.add import Graph
 from tools.graphs import neo4j as neo4j_module
-from tools.graphs import open_graph
 
 
 @pytest.fixture
-def open_store(neo4j_server: AnyServer) -> Iterator[Callable[[], Graph]]:
-    def open_again() -> Graph:
-        return open_graph(neo4j_server.url, neo4j_server.password)
-
-    first = open_again()
-    first.clear()
-    first.close()
-    yield open_again
+def open_store(empty_neo4j: AnyServer) -> Callable[[], Graph]:
+    return lambda: graph_in(empty_neo4j)
 
 
 class TestContract(StoreContract): ...

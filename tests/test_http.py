@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import time
 import tracemalloc
@@ -22,6 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.worlds.certificates import make_certificate
 from tests.worlds.faults import FaultServer
 from tests.worlds.proxies import HttpProxy, closed_port
 from tools import http
@@ -650,22 +648,13 @@ def test_no_password_is_in_a_log_or_an_error(
 # ---- TLS
 
 
-def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
-    """A certificate of its own authority for one name, and a server's context that shows it."""
-    if shutil.which("openssl") is None and os.environ.get("CI") != "true":
-        pytest.skip("openssl is not installed, so there is no certificate to test with")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test"]
-    command += ["-addext", f"subjectAltName={name}", "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    return cert, context
-
-
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
-    return certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
+    """A certificate for one name, and a server's context that shows it."""
+    certificate, key = make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return certificate, context
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import shutil
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -13,11 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.command import run, start
+from tests.command import pools_of, run, start
+from tests.graph_world import assert_graph_is
 from tests.neo4j_server import Server
 from tests.store_contract import DOG_IS_PET, write
-from tests.test_neo4j_harvest import assert_graph_is, mesh, pools_of
-from tests.worlds.conceptnet import World
+from tests.worlds.certificates import make_certificate
+from tests.worlds.conceptnet import World, mesh
 from tools.graphs import open_graph
 
 
@@ -94,12 +92,13 @@ def test_a_read_only_server_stops_the_harvest(tmp_path: Path, own_neo4j: Server)
 
 def test_a_certificate_is_checked(tmp_path: Path, own_neo4j: Server) -> None:
     """neo4j+s trusts whom the system trusts; here that is the certificate itself."""
-    certificate = make_certificate(own_neo4j.home / "certificates")
+    folder = own_neo4j.home / "certificates"
+    certificate, key = make_certificate(folder, "DNS:localhost,IP:127.0.0.1")
     policy = "dbms.ssl.policy.bolt"
     files = {
         f"{policy}.enabled": "true",
-        f"{policy}.base_directory": str(certificate.parent),
-        f"{policy}.private_key": "private.key",
+        f"{policy}.base_directory": str(folder),
+        f"{policy}.private_key": key.name,
         f"{policy}.public_certificate": certificate.name,
     }
     start_with(own_neo4j, {"server.bolt.tls_level": "REQUIRED"} | files)
@@ -119,15 +118,3 @@ def test_a_certificate_is_checked(tmp_path: Path, own_neo4j: Server) -> None:
     with closing(open_graph(unchecked, own_neo4j.password)) as graph:
         write(graph, DOG_IS_PET)
         assert graph.holds(relations=[DOG_IS_PET]) == 1
-
-
-def make_certificate(folder: Path) -> Path:
-    if shutil.which("openssl") is None and os.environ.get("CI") != "true":
-        pytest.skip("openssl is not installed, so there is no certificate to test with")
-    folder.mkdir(exist_ok=True)
-    certificate = folder / "public.crt"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    command += ["-keyout", str(folder / "private.key"), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    return certificate

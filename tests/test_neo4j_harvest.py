@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.command import records, run, start, walk
-from tests.conftest import AnyServer
-from tests.neo4j_server import driver_for, rows
+from tests.command import pools_of, run, says, start
+from tests.graph_world import assert_graph_is, graph_in, in_neo4j, in_sqlite
+from tests.neo4j_server import AnyServer, ask, run_with
 from tests.store_contract import DOG_IS_PET, relation, write
-from tests.worlds.bolt import CommitCutter
-from tests.worlds.conceptnet import HUB, World, hostile, line
+from tests.worlds.bolt import COMMIT, When, Wire
+from tests.worlds.conceptnet import HUB, World, hostile, mesh
 from tests.worlds.faults import SocketServer
 from tests.worlds.proxies import closed_port
 from tools.add import Entity, Graph, Relation
@@ -27,82 +26,29 @@ from tools.errors import GiveUp, Unavailable
 from tools.graphs import open_graph
 from tools.rules import RELATIONS
 
-ENTITY = ("uri", "name", "language", "term", "sense", "image", "audio", "visual")
-RELATION = (
-    "uri", "type", "start_uri", "end_uri", "weight", "surfaceText", "license", "dataset",
-    "image", "audio", "visual",
-)  # fmt: skip
-
 
 @pytest.fixture
-def server(neo4j_server: AnyServer) -> AnyServer:
-    """Emptied, constraints and all in place."""
-    with closing(open_graph(neo4j_server.url, neo4j_server.password)) as graph:
-        graph.clear()
-    return neo4j_server
-
-
-@pytest.fixture
-def graph(server: AnyServer) -> Iterator[Graph]:
-    with closing(open_graph(server.url, server.password)) as graph:
+def graph(empty_neo4j: AnyServer) -> Iterator[Graph]:
+    with closing(graph_in(empty_neo4j)) as graph:
         yield graph
-
-
-def asked(server: AnyServer, query: str) -> list[dict[str, Any]]:
-    with driver_for(server.url, server.password) as driver:
-        return rows(driver, query)
-
-
-def without_absent(names: Sequence[str], row: Sequence[object]) -> dict[str, object]:
-    return {name: value for name, value in zip(names, row, strict=True) if value is not None}
 
 
 # --- the same graph ------------------------------------------------------------------------
 
 
-def test_the_sample_gives_the_same_records_in_both_graphs(
-    tmp_path: Path, server: AnyServer
-) -> None:
-    assert_both_hold_the_same(tmp_path, server, "--sample")
-
-
 def test_hostile_names_give_the_same_records_in_both_graphs(
-    tmp_path: Path, server: AnyServer
+    tmp_path: Path, empty_neo4j: AnyServer
 ) -> None:
+    """That the sample does, too, is seen in test_readme.py, which has it in both."""
+    embedded = tmp_path / "graph.db"
     with World(hostile()) as world:
-        assert_both_hold_the_same(tmp_path, server, "--source", world.url, "--seed", HUB)
-
-
-def assert_both_hold_the_same(folder: Path, server: AnyServer, *flags: object) -> None:
-    embedded = folder / "graph.db"
-    for number, url in enumerate((f"sqlite:{embedded}", server.url)):
-        places = ("-q", "--state", folder / str(number), "--graph", url)
-        done = run("main.py", *flags, *places, SHEAF_NEO4J_PASSWORD=server.password)
-        assert done.returncode == 0, done.stderr
-    expected = records(embedded)
-    assert len(expected["relation"]) > 5
-
-    nodes = asked(
-        server, "MATCH (n) RETURN labels(n) AS labels, properties(n) AS it ORDER BY n.uri"
-    )
-    assert [each["labels"] for each in nodes] == [["Entity"]] * len(expected["entity"])
-    assert sorted((each["it"] for each in nodes), key=by_uri) == sorted(
-        (without_absent(ENTITY, row) for row in expected["entity"]), key=by_uri
-    )
-    links = asked(
-        server,
-        """MATCH (a)-[r]->(b) RETURN properties(r) AS it, type(r) AS type,
-        a.uri AS start_uri, b.uri AS end_uri""",
-    )
-    found = [each.pop("it") | each for each in links]
-    assert sorted(found, key=by_uri) == sorted(
-        (without_absent(RELATION, row) for row in expected["relation"]), key=by_uri
-    )
-
-
-def by_uri(record: dict[str, Any]) -> str:
-    uri: str = record["uri"]
-    return uri
+        for number, url in enumerate((f"sqlite:{embedded}", empty_neo4j.url)):
+            flags = ("--source", world.url, "--seed", HUB, "-q", "--graph", url)
+            done = run_with(empty_neo4j, "main.py", *flags, "--state", tmp_path / str(number))
+            assert done.returncode == 0, done.stderr
+    assert len(in_sqlite(embedded)["relation"]) > 5
+    assert in_neo4j(empty_neo4j) == in_sqlite(embedded)
+    assert not ask(empty_neo4j, "MATCH (n) WHERE labels(n) <> ['Entity'] RETURN n")
 
 
 # --- several writers -----------------------------------------------------------------------
@@ -130,48 +76,23 @@ def test_writers_in_opposite_orders_wait_for_each_other_and_never_deadlock(
     assert not [each.message for each in caplog.records if "retried" in each.message]
 
 
+@pytest.mark.usefixtures("graph")  # made beforehand: this is not about two that make constraints
 def test_two_harvests_of_the_same_concepts_make_no_duplicates(
-    tmp_path: Path, server: AnyServer
+    tmp_path: Path, empty_neo4j: AnyServer
 ) -> None:
-    lines = mesh(120)
+    lines, password = mesh(120), {"SHEAF_NEO4J_PASSWORD": empty_neo4j.password}
     with World(lines) as world:
-        flags = ("--source", world.url, "--seed", "/c/en/0", "--graph", server.url)
+        flags = ("--source", world.url, "--seed", "/c/en/0", "--graph", empty_neo4j.url)
         both = [
-            start(
-                "main.py", *flags, "--state", tmp_path / name, SHEAF_NEO4J_PASSWORD=server.password
-            )
+            start("main.py", *flags, "--state", tmp_path / name, **password)
             for name in ("one", "two")
         ]
         errors = [each.communicate(timeout=120)[1] for each in both]
     assert [each.returncode for each in both] == [0, 0], errors
     assert not [text for text in errors if "WARNING" in text or "ERROR" in text]
-    assert_graph_is(server, lines)
+    assert_graph_is(empty_neo4j, lines)
     for name in ("one", "two"):
         assert pools_of(tmp_path / name)["failed"] == 0
-
-
-def mesh(count: int) -> list[str]:
-    """Concepts tied to their neighbours and to a few hubs, all reachable from the first."""
-    return [
-        line(f"/r/{kind}", f"/c/en/{number}", f"/c/en/{other % count}")
-        for number in range(count)
-        for kind, other in (("IsA", number + 1), ("PartOf", number * 7), ("HasA", number % 3))
-        if other % count != number
-    ]
-
-
-def assert_graph_is(server: AnyServer, lines: list[str]) -> None:
-    concepts, relations = walk(lines, "/c/en/0")
-    found = asked(server, "MATCH (n:Entity) RETURN n.uri AS uri")
-    assert sorted(each["uri"] for each in found) == sorted(concepts)
-    found = asked(server, "MATCH ()-[r]->() RETURN r.uri AS uri")
-    assert sorted(each["uri"] for each in found) == sorted(relations)
-
-
-def pools_of(state: Path) -> dict[str, int]:
-    done = run("history.py", "--json", "--state", state)
-    pools: dict[str, int] = json.loads(done.stdout)["pools"]
-    return pools
 
 
 # --- the wire ------------------------------------------------------------------------------
@@ -179,10 +100,10 @@ def pools_of(state: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_commit_whose_answer_is_lost_is_written_again(
-    server: AnyServer, graph: Graph, when: Any
+    empty_neo4j: AnyServer, graph: Graph, when: When
 ) -> None:
-    with CommitCutter(port_of(server), when) as wire:
-        with closing(open_graph(address_of(wire, server), server.password)) as cut_off:
+    with Wire(empty_neo4j.url, COMMIT, when) as wire:
+        with closing(open_graph(wire.url, empty_neo4j.password)) as cut_off:
             wire.cuts = 3
             write(cut_off, DOG_IS_PET)
         assert wire.cut == 3
@@ -190,24 +111,16 @@ def test_a_commit_whose_answer_is_lost_is_written_again(
     assert list(graph.relations()) == [DOG_IS_PET]
 
 
-def test_a_wire_that_always_breaks_is_a_graph_that_cannot_be_reached(server: AnyServer) -> None:
+def test_a_wire_that_always_breaks_is_a_graph_that_cannot_be_reached(
+    empty_neo4j: AnyServer,
+) -> None:
     with (
-        CommitCutter(port_of(server), "before") as wire,
-        closing(open_graph(address_of(wire, server), server.password)) as cut_off,
+        Wire(empty_neo4j.url, COMMIT, "before") as wire,
+        closing(open_graph(wire.url, empty_neo4j.password)) as cut_off,
     ):
         wire.cuts = 1000
         with pytest.raises(Unavailable, match="cannot be reached"):
             write(cut_off, DOG_IS_PET)
-
-
-def port_of(server: AnyServer) -> int:
-    return urlsplit(server.url).port or 7687
-
-
-def address_of(wire: CommitCutter, server: AnyServer) -> str:
-    """Not neo4j://, because that driver asks the server where it is, and goes round the wire."""
-    user, path = urlsplit(server.url).username or "neo4j", urlsplit(server.url).path
-    return f"bolt://{user}@127.0.0.1:{wire.port}{path}"
 
 
 def test_a_type_that_is_not_ours_never_becomes_part_of_a_query(graph: Graph) -> None:
@@ -230,21 +143,20 @@ class Silence(SocketServer):
 def refusal(url: str, tmp_path: Path, password: str) -> str:
     flags = ("--sample", "--state", tmp_path / "state", "--graph", url)
     done = run("main.py", *flags, SHEAF_NEO4J_PASSWORD=password, seconds=10)
-    assert done.returncode == 3, done.stderr
-    (sentence,) = done.stderr.splitlines()
-    return str(sentence)
+    return says(done, 3)
 
 
-def test_a_wrong_password_is_told_and_not_tried_again(tmp_path: Path, server: AnyServer) -> None:
-    sentence = refusal(server.url, tmp_path, "not-the-password")
+def test_a_wrong_password_is_told_and_not_tried_again(
+    tmp_path: Path, neo4j_server: AnyServer
+) -> None:
+    sentence = refusal(neo4j_server.url, tmp_path, "not-the-password")
     assert "refuses the user" in sentence and "SHEAF_NEO4J_PASSWORD" in sentence
     assert "not-the-password" not in sentence
 
 
-def test_a_missing_database_is_told(tmp_path: Path, server: AnyServer) -> None:
-    url = f"{server.url.rstrip('/')}/nowhere" if not urlsplit(server.url).path.strip("/") else ""
-    url = url or server.url.rpartition("/")[0] + "/nowhere"
-    assert "has no database 'nowhere'" in refusal(url, tmp_path, server.password)
+def test_a_missing_database_is_told(tmp_path: Path, neo4j_server: AnyServer) -> None:
+    url = urlsplit(neo4j_server.url)._replace(path="/nowhere").geturl()
+    assert "has no database 'nowhere'" in refusal(url, tmp_path, neo4j_server.password)
 
 
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt", "neo4j+s"])
@@ -272,6 +184,4 @@ def test_a_server_that_says_nothing_is_told_within_ten_seconds(tmp_path: Path) -
 )
 def test_an_address_that_cannot_be_is_refused_and_no_secret_shown(tmp_path: Path, url: str) -> None:
     done = run("main.py", "--sample", "--state", tmp_path / "state", "--graph", url)
-    assert done.returncode == 2, done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert "secret" not in done.stderr
+    assert "secret" not in says(done, 2)

@@ -21,9 +21,18 @@ from neo4j import Driver
 
 import main
 from tests.command import ROOT, clean_environment, run
-from tests.conftest import AnyServer
 from tests.examples import DOCUMENTS, README, blocks, commands, examples
-from tests.neo4j_server import driver_for, rows, script
+from tests.graph_world import graph_in, in_neo4j, in_sqlite
+from tests.neo4j_server import (
+    AnyServer,
+    ask,
+    database_of,
+    driver_for,
+    emptied,
+    rows,
+    run_with,
+    script,
+)
 from tools.add import Graph, Media
 from tools.graphs import open_graph
 
@@ -167,30 +176,22 @@ def plain(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def sample_server(
-    neo4j_server: AnyServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[AnyServer]:
+def sample_server(neo4j_server: AnyServer, tmp_path_factory: pytest.TempPathFactory) -> AnyServer:
     """The same in Neo4j."""
-    url, password = neo4j_server.url, neo4j_server.password
-    with closing(open_graph(url, password)) as graph:
-        graph.clear()
-        state = tmp_path_factory.mktemp("readme-neo4j") / "state"
-        flags = ("--sample", "-q", "--state", state, "--graph", url)
-        done = run("main.py", *flags, seconds=600, SHEAF_NEO4J_PASSWORD=password)
-        assert done.returncode == 0, done.stderr
+    server = emptied(neo4j_server)
+    state = tmp_path_factory.mktemp("readme-neo4j") / "state"
+    flags = ("--sample", "-q", "--state", state, "--graph", server.url)
+    done = run_with(server, "main.py", *flags, seconds=600)
+    assert done.returncode == 0, done.stderr
+    with closing(graph_in(server)) as graph:
         attach_media(graph)
-        yield neo4j_server
-        graph.clear()
+    return server
 
 
 @pytest.fixture(scope="module")
 def driver(sample_server: AnyServer) -> Iterator[Driver]:
     with driver_for(sample_server.url, sample_server.password) as driver:
         yield driver
-
-
-def database_of(server: AnyServer) -> str:
-    return urlsplit(server.url).path.strip("/") or "neo4j"
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +228,16 @@ def test_every_cypher_query_finds_what_is_there(ask_neo4j: Ask, title: str) -> N
 def test_both_graphs_give_the_same_answer(ask_neo4j: Ask, ask_sqlite: Ask, title: str) -> None:
     cypher, sql = ask_neo4j(CYPHER[title].query), ask_sqlite(SQL[title].query)
     assert in_any_order(cypher) == in_any_order(sql)
+
+
+def test_both_graphs_hold_the_same_records(sample_server: AnyServer, folder: Path) -> None:
+    """And Neo4j nothing else."""
+    expected = in_sqlite(folder / "state/graph.db")
+    assert len(expected["relation"]) > 5 and len(expected["media"]) == 7
+    assert in_neo4j(sample_server) == expected
+    others = "MATCH (n) WHERE NOT labels(n) IN [['Entity'], ['Media']] RETURN n"
+    assert not ask(sample_server, others)
+    assert not ask(sample_server, "MATCH (:Media)-[r]-() RETURN r")
 
 
 def test_every_query_is_there_in_both_languages() -> None:

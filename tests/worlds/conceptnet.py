@@ -80,6 +80,16 @@ def hostile(concept: str = HUB) -> list[str]:
     return lines
 
 
+def mesh(count: int) -> list[str]:
+    """Concepts tied to their neighbours and to a few hubs, all reachable from the first."""
+    return [
+        line(f"/r/{kind}", f"/c/en/{number}", f"/c/en/{other % count}")
+        for number in range(count)
+        for kind, other in (("IsA", number + 1), ("PartOf", number * 7), ("HasA", number % 3))
+        if other % count != number
+    ]
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request: how many there were with it, as it was sent, and decoded."""

@@ -87,6 +87,14 @@ class SocketServer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.go_away()
+        for thread in list(self._threads):
+            thread.join(timeout=5)
+            assert not thread.is_alive(), f"{thread.name} does not end"
+        self._listener.close()
+
+    def go_away(self) -> None:
+        """Hang up on everybody, and listen no more."""
         self.stopping.set()
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()  # wakes accept
@@ -94,10 +102,6 @@ class SocketServer:
             for each in self._sockets:
                 with contextlib.suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)
-        for thread in list(self._threads):
-            thread.join(timeout=5)
-            assert not thread.is_alive(), f"{thread.name} does not end"
-        self._listener.close()
 
     def serve(self, connection: socket.socket) -> None:
         raise NotImplementedError
@@ -122,14 +126,15 @@ class SocketServer:
         thread.start()
 
     def _accept(self) -> None:
-        while not self.stopping.is_set():
-            connection, peer = self._listener.accept()
-            if self.stopping.is_set():
-                connection.close()
-                return
-            self.connections += 1
-            self.peers.append(peer)
-            self._start(self._serve, connection)
+        with self._listener:
+            while not self.stopping.is_set():
+                connection, peer = self._listener.accept()
+                if self.stopping.is_set():
+                    connection.close()
+                    return
+                self.connections += 1
+                self.peers.append(peer)
+                self._start(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
         try:
