@@ -134,3 +134,20 @@ def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:
     release.set()
     settler.close(10)
     assert sizes == [1, 5]
+
+
+def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    answered, told = Event(), []
+
+    def store(_: Sequence[Any]) -> None:
+        answered.wait(30)
+
+    settler = Settler(pools, store, lambda _: None)
+    settler.put(task, Done("finished", (), "page"), lambda task, _: told.append(task.uri))
+    settler.start()
+    assert not settler.close(0.05)
+    assert not told and not pools.finished
+    answered.set()
+    settler.join(10)
+    assert told == [task.uri]
