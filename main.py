@@ -149,14 +149,13 @@ def check_graph(pools: Pools, graph: Graph, url: str) -> None:
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
-    if arguments.source_graph is None or not settings.graph:
-        raise UsageError("copy needs two graphs: --from sqlite:PATH --graph neo4j://user@host:7687")
-    if is_same(arguments.source_graph, settings.graph):
-        raise UsageError("copy needs two graphs, and these are the same")
+    url = arguments.source_graph or settings.embedded_graph
+    if is_same(url, settings.graph_url):
+        raise UsageError("copy needs another graph to write: --graph neo4j://user@host:7687")
     password = settings.neo4j.password
     with ExitStack() as stack:
-        source = stack.enter_context(closing(existing_graph(arguments.source_graph, password)))
-        target = stack.enter_context(closing(open_graph(settings.graph, password)))
+        source = stack.enter_context(closing(existing_graph(url, password)))
+        target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         try:
             whole = source.counts()
             with bar("copied", sum(whole), arguments.quiet) as show:
@@ -166,7 +165,7 @@ def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
             whole = source.counts()
         except Unavailable as error:
             raise Unreachable(f"{error}; the same command goes on from here") from error
-        return tell_copied(whole, there, settings.graph, arguments.quiet)
+        return tell_copied(whole, there, settings.graph_url, arguments.quiet)
 
 
 def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
@@ -271,7 +270,12 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     add("command", nargs="?", default=NAME, choices=COMMANDS, metavar="COMMAND")
     add("folder", nargs="?", metavar="DIR", help="for export: where the files go")
-    add("--from", dest="source_graph", metavar="URL", help="for copy: the graph that is read")
+    add(
+        "--from",
+        dest="source_graph",
+        metavar="URL",
+        help="for copy: what is read (default: the embedded graph)",
+    )
     add("--format", choices=["neo4j-csv"], default="neo4j-csv", help="for export (%(default)s)")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
     add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")

@@ -150,9 +150,9 @@ def test_a_record_that_does_not_arrive_ends_the_command_with_a_sentence(
     ("flags", "sentence"),
     [
         (["--from", "sqlite:gone.db", "--graph", "sqlite:b.db"], "no graph at sqlite:gone.db"),
-        (["--graph", "sqlite:b.db"], "copy needs two graphs: --from "),
-        (["--from", "sqlite:source.db"], "copy needs two graphs: --from "),
-        (["--from", "sqlite:source.db", "--graph", "sqlite:source.db"], "these are the same"),
+        (["--graph", "sqlite:b.db"], "no graph at sqlite:state/graph.db"),
+        (["--from", "sqlite:state/graph.db"], "copy needs another graph to write"),
+        (["--from", "sqlite:source.db", "--graph", "sqlite:./source.db"], "another graph"),
         (["--from", "sqlite:source.db", "--graph", "mysql://b"], "neo4j://user@host:7687"),
         (["--from", "sqlite:source.db", "--graph", "neo4j://me:hunter2@b"], "SHEAF_NEO4J_PASSWORD"),
         (["into", "--from", "sqlite:source.db", "--graph", "sqlite:b.db"], "no further argument"),

@@ -89,7 +89,11 @@ class Settings:
 
     @property
     def graph_url(self) -> str:
-        return self.graph or f"sqlite:{self.state / 'graph.db'}"
+        return self.graph or self.embedded_graph
+
+    @property
+    def embedded_graph(self) -> str:
+        return f"sqlite:{self.state / 'graph.db'}"
 
     @property
     def pools_file(self) -> Path:
