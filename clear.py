@@ -48,11 +48,11 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         with closing(open_graph(url, password)) as graph, bar("deleted", sum(counts)) as show:
             graph.clear(show)
         print("the graph is empty")
-        set_aside(settings.pools_file, arguments.yes)
+        retire_pools(settings.pools_file, arguments.yes)
     return 0
 
 
-def set_aside(pools: Path, unasked: bool) -> None:
+def retire_pools(pools: Path, unasked: bool) -> None:
     if pools.exists() and (unasked or is_wanted(pools)):
         print(f"the pools are set aside in {set_pools_aside(pools)}; the next harvest begins anew")
 

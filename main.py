@@ -160,7 +160,7 @@ def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
             whole = source.counts()
             with bar("copied", sum(whole), arguments.quiet) as show:
                 copy(source, target, show)
-            with bar("verified", whole.entities + whole.relations, arguments.quiet) as show:
+            with bar("verified", sum(whole), arguments.quiet) as show:
                 there = arrived(source, target, show)
             whole = source.counts()
         except Unavailable as error:
@@ -186,10 +186,11 @@ def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.folder is None:
         raise UsageError("export needs a folder: python main.py export DIR")
     folder = Path(arguments.folder)
-    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
-        whole = graph.counts()
-        with bar("exported", whole.entities + whole.relations, arguments.quiet) as show:
-            export(graph, folder, show)
+    with (
+        closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
+        bar("exported", sum(graph.counts()), arguments.quiet) as show,
+    ):
+        export(graph, folder, show)
     if not arguments.quiet:
         print(f"{folder} is complete; load it into a stopped server: scripts/neo4j import {folder}")
     return 0

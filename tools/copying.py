@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from tools.add import Counts, Graph, Media
+from tools.add import Counts, Entity, Graph, Media, Relation
 
 BATCH = 5000  # records in a transaction: see bench/RESULTS.md
 
@@ -19,40 +19,47 @@ Show = Callable[[int], object]
 """Told how many more records are done."""
 
 
+class Part(NamedTuple):
+    """Some records of a graph, and the media of each that has any."""
+
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
+    media: dict[str, list[Media]]
+
+    @property
+    def files(self) -> list[Media]:
+        return list(chain.from_iterable(self.media.values()))
+
+    @property
+    def size(self) -> int:
+        return len(self.entities) + len(self.relations) + len(self.files)
+
+
+def parts(graph: Graph) -> Iterator[Part]:
+    """All of a graph. Entities come first, so that their relations find them."""
+    for entities in batches(graph.entities()):
+        yield Part(entities, (), graph.media_of([each.uri for each in entities]))
+    for relations in batches(graph.relations()):
+        yield Part((), relations, graph.media_of([each.uri for each in relations]))
+
+
 def copy(source: Graph, target: Graph, show: Show) -> None:
-    """Entities go first, so that their relations find them."""
-    for entities in batches(source.entities()):
-        target.write(entities, ())
-        _copy_media(source, target, [each.uri for each in entities], show)
-        show(len(entities))
-    for relations in batches(source.relations()):
-        target.write((), relations)
-        _copy_media(source, target, [each.uri for each in relations], show)
-        show(len(relations))
-
-
-def _copy_media(source: Graph, target: Graph, owners: Sequence[str], show: Show) -> None:
-    if media := source.media_of(owners):
-        target.attach(media)
-        show(sum(map(len, media.values())))
+    for part in parts(source):
+        target.write(part.entities, part.relations)
+        if part.media:
+            target.attach(part.media)
+        show(part.size)
 
 
 def arrived(source: Graph, target: Graph, show: Show) -> Counts:
     """How many records of the source the target holds."""
     entities = relations = media = 0
-    for some in batches(source.entities()):
-        entities += target.holds(entities=some)
-        media += target.holds(media=_media_of(source, [each.uri for each in some]))
-        show(len(some))
-    for links in batches(source.relations()):
-        relations += target.holds(relations=links)
-        media += target.holds(media=_media_of(source, [each.uri for each in links]))
-        show(len(links))
+    for part in parts(source):
+        entities += target.holds(entities=part.entities)
+        relations += target.holds(relations=part.relations)
+        media += target.holds(media=part.files)
+        show(part.size)
     return Counts(entities, relations, media)
-
-
-def _media_of(source: Graph, owners: Sequence[str]) -> list[Media]:
-    return list(chain.from_iterable(source.media_of(owners).values()))
 
 
 def batches(records: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:

@@ -7,13 +7,13 @@ an empty one. Lists are joined by a character that no path holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
 from tools.add import KINDS, Entity, Graph, Media, Relation, by_kind
-from tools.copying import batches
+from tools.copying import Part, Show, parts
 from tools.errors import StopHarvest, UsageError
 from tools.graphs.cypher import CREATE_SCHEMA
 
@@ -28,23 +28,25 @@ HEADERS = {
 BETWEEN_ITEMS = "\x1f"
 
 
-def export(graph: Graph, folder: Path, show: Callable[[int], object]) -> None:
+def export(graph: Graph, folder: Path, show: Show) -> None:
     """The folder appears when everything is in it."""
     if folder.exists():
         raise UsageError(f"{folder} exists already: name a folder that is not there yet")
-    part = folder.with_name(f"{folder.name}.part")
+    unfinished = folder.with_name(f"{folder.name}.part")
     try:
-        part.mkdir(parents=True, exist_ok=True)
+        unfinished.mkdir(parents=True, exist_ok=True)
         for name, header in HEADERS.items():
-            (part / f"{name}-header.csv").write_text(f"{header}\n", encoding="utf-8")
-        (part / "schema.cypher").write_text(_schema(), encoding="utf-8")
+            (unfinished / f"{name}-header.csv").write_text(f"{header}\n", encoding="utf-8")
+        (unfinished / "schema.cypher").write_text(_schema(), encoding="utf-8")
         with ExitStack() as stack:
             files = {
-                name: stack.enter_context((part / f"{name}.csv").open("w", encoding="utf-8"))
+                name: stack.enter_context((unfinished / f"{name}.csv").open("w", encoding="utf-8"))
                 for name in HEADERS
             }
-            _write_records(graph, files["entities"], files["relations"], files["media"], show)
-        part.rename(folder)
+            for part in parts(graph):
+                _write_part(part, files)
+                show(part.size)
+        unfinished.rename(folder)
     except OSError as error:
         raise StopHarvest(f"{folder} cannot be written: {error.strerror}") from error
 
@@ -54,23 +56,13 @@ def _schema() -> str:
     return "".join(f"{query};\n" for query in CREATE_SCHEMA.values())
 
 
-def _write_records(
-    graph: Graph,
-    entities: TextIO,
-    relations: TextIO,
-    media: TextIO,
-    show: Callable[[int], object],
-) -> None:
-    for some in batches(graph.entities()):
-        owned = graph.media_of([each.uri for each in some])
-        _write_lines(entities, (_entity(each, owned.get(each.uri, ())) for each in some))
-        _write_lines(media, _media(owned))
-        show(len(some))
-    for links in batches(graph.relations()):
-        owned = graph.media_of([each.uri for each in links])
-        _write_lines(relations, (_relation(each, owned.get(each.uri, ())) for each in links))
-        _write_lines(media, _media(owned))
-        show(len(links))
+def _write_part(part: Part, files: Mapping[str, TextIO]) -> None:
+    owned = part.media
+    entities = (_entity(each, owned.get(each.uri, ())) for each in part.entities)
+    relations = (_relation(each, owned.get(each.uri, ())) for each in part.relations)
+    _write_lines(files["entities"], entities)
+    _write_lines(files["relations"], relations)
+    _write_lines(files["media"], _media(owned))
 
 
 def _entity(entity: Entity, media: Sequence[Media]) -> list[object]:

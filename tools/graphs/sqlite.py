@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,8 @@ WRITE_RELATIONS = """INSERT INTO relation
     WHERE (weight, surfaceText, license, dataset) IS NOT
         (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
 WRITE_MEDIA = f"INSERT OR REPLACE INTO media VALUES ({', '.join('?' * 15)})"
+COUNTS = """SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM relation),
+    (SELECT count(*) FROM media)"""
 READ_ENTITY = "SELECT uri, name, language, term, sense FROM entity WHERE"
 READ_RELATION = """SELECT uri, type, start_uri, end_uri, weight, surfaceText, license, dataset
     FROM relation WHERE"""
@@ -149,11 +151,7 @@ class SqliteGraph:
         self._db.execute(f"UPDATE {table} SET {places} WHERE uri = ?", (*paths, owner))
 
     def counts(self) -> Counts:
-        entities, relations, media = (
-            self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("entity", "relation", "media")
-        )
-        return Counts(entities, relations, media)
+        return Counts(*self._db.execute(COUNTS).fetchone())
 
     def relations_by_type(self) -> dict[str, int]:
         rows = self._db.execute(
@@ -246,16 +244,8 @@ def _paths(lists: Iterable[str | None]) -> list[str]:
 
 def look(path: Path) -> Counts:
     """The counts of a graph somebody else may be writing; nothing is changed or held up."""
-    db = _connect_to_read(path)
-    try:
-        db.execute("BEGIN")  # one moment for all three
-        rows = [
-            db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("entity", "relation", "media")
-        ]
-        return Counts(*rows)
-    finally:
-        db.close()
+    with closing(_connect_to_read(path)) as db:
+        return Counts(*db.execute(COUNTS).fetchone())
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
