@@ -41,12 +41,13 @@ SMALL = {
     ),
     "media-header.csv": (
         "path:ID(Media),owner,kind,mime,sha256,bytes:long,width:long,height:long,"
-        "duration:double,license,license_url,author,page,source,provider,:LABEL\n"
+        "duration:double,license,license_url,author,page,source,provider,"
+        "title,phash,time,remark,:LABEL\n"
     ),
     "media.csv": "".join(
         f'"{path}","/c/en/dog","{kind}","image/png","{"00" * 32}",1000,640,480,,"cc0",'
         '"https://example.org/cc0","Ada","https://example.org/page","https://example.org/0.png",'
-        '"test","Media"\n'
+        '"test",,,,,"Media"\n'
         for path, kind in (("m/1.png", "image"), ("m/0.png", "image"), ("m/0.gif", "visual"))
     ),
     "relations-header.csv": (

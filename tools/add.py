@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -48,8 +49,12 @@ class Media(NamedTuple):
     license_url: str | None
     author: str | None
     page: str | None
-    source: str | None
+    source: str | None  # the address the bytes came from, after redirects
     provider: str | None
+    title: str | None = None
+    phash: str | None = None  # 16 hexadecimal digits; near pictures differ in few of their bits
+    time: str | None = None  # when it was fetched, UTC
+    remark: str | None = None  # what its provider or host asks of those who use it
 
 
 class Counts(NamedTuple):
@@ -105,18 +110,45 @@ class Page(NamedTuple):
     relations: Sequence[Relation]
 
 
+class Attachment(NamedTuple):
+    """What the search for media of one entity or relation brings."""
+
+    owner: str
+    media: Sequence[Media]
+    search: Mapping[str, object]  # how it went: who was asked, what was refused and why
+
+
+def keep_no_books(_attachments: Sequence[Attachment]) -> None: ...
+
+
 class Adder:
-    """Writes the records of several pages in one transaction and counts what was new."""
+    """Writes the records of several tasks together and counts what was new."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(
+        self, graph: Graph, book: Callable[[Sequence[Attachment]], None] = keep_no_books
+    ) -> None:
         self._graph = graph
+        self._book = book
         self.written = 0
+        self.media: Counter[str] = Counter()
 
-    def __call__(self, pages: Sequence[Page]) -> None:
-        self.written += self._graph.write(
-            (entity for page in pages for entity in page.entities),
-            (relation for page in pages for relation in page.relations),
-        )
+    def __call__(self, records: Sequence[Page | Attachment]) -> None:
+        pages = [each for each in records if isinstance(each, Page)]
+        attachments = [each for each in records if isinstance(each, Attachment)]
+        if pages:
+            self.written += self._graph.write(
+                (entity for page in pages for entity in page.entities),
+                (relation for page in pages for relation in page.relations),
+            )
+        if attachments:
+            self._attach(attachments)
+
+    def _attach(self, attachments: Sequence[Attachment]) -> None:
+        """First the graph: what it does not take must not stand in the books."""
+        self._graph.attach({each.owner: each.media for each in attachments})
+        self._book(attachments)
+        for each in attachments:
+            self.media.update(file.kind for file in each.media)
 
 
 def endpoints(relations: Iterable[Relation]) -> list[str]:

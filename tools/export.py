@@ -21,7 +21,8 @@ LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
 HEADERS = {
     "entities": f"uri:ID(Entity),name,language,term,sense,{LISTS},:LABEL",
     "media": "path:ID(Media),owner,kind,mime,sha256,bytes:long,width:long,height:long,"
-    "duration:double,license,license_url,author,page,source,provider,:LABEL",
+    "duration:double,license,license_url,author,page,source,provider,"
+    "title,phash,time,remark,:LABEL",
     "relations": ":START_ID(Entity),:END_ID(Entity),:TYPE,uri,weight:double,surfaceText,license,"
     f"dataset,{LISTS}",
 }

@@ -60,7 +60,11 @@ CREATE TABLE IF NOT EXISTS media (
     author TEXT,
     page TEXT,
     source TEXT,
-    provider TEXT
+    provider TEXT,
+    title TEXT,
+    phash TEXT,
+    time TEXT,
+    remark TEXT
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 """
@@ -83,7 +87,17 @@ WRITE_RELATIONS = """INSERT INTO relation
         (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)
     WHERE (weight, surfaceText, license, dataset) IS NOT
         (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
-WRITE_MEDIA = f"INSERT OR REPLACE INTO media VALUES ({', '.join('?' * 15)})"
+_MEDIA = ("path", "owner", *Media._fields[1:])
+WRITE_MEDIA = f"""INSERT OR REPLACE INTO media ({", ".join(_MEDIA)})
+    SELECT {", ".join(f"value ->> {at}" for at in range(len(_MEDIA)))} FROM json_each(?)"""
+DELETE_OLD_MEDIA = "DELETE FROM media WHERE owner IN (SELECT value FROM json_each(?))"
+LIST_MEDIA = [
+    f"""UPDATE {table} SET (image, audio, visual) = (new.image, new.audio, new.visual)
+        FROM (SELECT value ->> 0 AS owner, value ->> 1 AS image, value ->> 2 AS audio,
+            value ->> 3 AS visual FROM json_each(?)) AS new
+        WHERE uri = new.owner"""
+    for table in ("entity", "relation")
+]
 COUNTS = """SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM relation),
     (SELECT count(*) FROM media)"""
 READ_ENTITY = "SELECT uri, name, language, term, sense FROM entity WHERE"
@@ -118,6 +132,7 @@ class SqliteGraph:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         db.executescript(SCHEMA)
+        _add_missing_columns(db)
         self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
         return db
 
@@ -138,17 +153,13 @@ class SqliteGraph:
             return self._db.execute(WRITE_RELATIONS, (all_relations,)).rowcount
 
     def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
+        files = [(each.path, owner, *each[1:]) for owner, files in media.items() for each in files]
+        lists = [(owner, *by_kind(files).values()) for owner, files in media.items()]
         with self._transaction():
-            for owner, files in media.items():
-                self._attach(owner, files)
-
-    def _attach(self, owner: str, media: Sequence[Media]) -> None:
-        table = "relation" if owner.startswith("/a/") else "entity"
-        self._db.execute("DELETE FROM media WHERE owner = ?", (owner,))
-        self._db.executemany(WRITE_MEDIA, ((each.path, owner, *each[1:]) for each in media))
-        paths = [None if each is None else _as_json(each) for each in by_kind(media).values()]
-        places = ", ".join(f"{kind} = ?" for kind in KINDS)
-        self._db.execute(f"UPDATE {table} SET {places} WHERE uri = ?", (*paths, owner))
+            self._db.execute(DELETE_OLD_MEDIA, (_as_json(media),))
+            self._db.execute(WRITE_MEDIA, (_as_json(files),))
+            for query in LIST_MEDIA:
+                self._db.execute(query, (_as_json(lists),))
 
     def counts(self) -> Counts:
         return Counts(*self._db.execute(COUNTS).fetchone())
@@ -232,6 +243,13 @@ class SqliteGraph:
             raise StopHarvest(
                 f"the graph {self._path} cannot be written ({error}): see to it, then start again"
             ) from error
+
+
+def _add_missing_columns(db: sqlite3.Connection) -> None:
+    """A graph of an earlier version knew less about media."""
+    known = {row[1] for row in db.execute("PRAGMA table_info(media)")}
+    for name in [each for each in Media._fields if each not in known]:
+        db.execute(f"ALTER TABLE media ADD COLUMN {name} TEXT")
 
 
 def _as_json(records: Iterable[object]) -> str:
