@@ -9,12 +9,14 @@ import ssl
 import threading
 import time
 import tracemalloc
+import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import quote
 
 import pytest
@@ -22,9 +24,17 @@ import pytest
 from tests.worlds.certificates import make_certificate
 from tests.worlds.faults import FaultServer
 from tests.worlds.proxies import HttpProxy, closed_port
-from tools import http
-from tools.errors import GiveUp, HarvestError, Interrupted, ServerTrouble, Unavailable, UsageError
-from tools.http import Answer, Client, Exchange
+from tools import http, limits
+from tools.errors import (
+    BadStatus,
+    GiveUp,
+    HarvestError,
+    Interrupted,
+    ServerTrouble,
+    Unavailable,
+    UsageError,
+)
+from tools.http import Answer, Asking, Client, Exchange
 from tools.settings import HttpSettings
 
 DEADLINE_S = 0.5
@@ -44,14 +54,18 @@ def stop() -> Event:
 
 
 @pytest.fixture
-def new_client(stop: Event, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Client]]:
+def new_client(
+    server: FaultServer, stop: Event, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Client]]:
     """Clients with small gaps between tries, no limits, and an end."""
     monkeypatch.setattr(http, "FIRST_GAP_S", 0.01)
     clients: list[Client] = []
 
-    def make(**settings: Any) -> Client:
+    def make(port: int = server.port, **settings: Any) -> Client:
+        """It may ask this port of the loopback, if no other then that of `server`."""
         usual: dict[str, Any] = {"limits": {}, "answer_timeout_s": 5.0, "tries": 1}
-        clients.append(Client(HttpSettings(**usual | settings), None, stop))
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        clients.append(Client(HttpSettings(**usual | settings), None, stop, trusted=hosts))
         return clients[-1]
 
     yield make
@@ -64,8 +78,12 @@ def client(new_client: Callable[..., Client]) -> Client:
     return new_client()
 
 
-def get(client: Client, server: FaultServer, path: str) -> Answer:
-    return client.get(server.url + path, "application/json")
+def get(client: Client, server: FaultServer, path: str, **how: Any) -> Answer:
+    return client.get(server.url + path, "application/json", **how)
+
+
+def host(server: FaultServer) -> str:
+    return f"127.0.0.1:{server.port}"
 
 
 def seconds_taken(act: Callable[[], object]) -> float:
@@ -130,8 +148,9 @@ def test_every_2xx_is_an_answer(client: Client, server: FaultServer, status: int
 def test_what_is_final_is_given_up_at_once(
     new_client: Callable[..., Client], server: FaultServer, status: int
 ) -> None:
-    with pytest.raises(GiveUp, match=f"HTTP {status} for http://127.0.0.1"):
+    with pytest.raises(BadStatus, match=f"HTTP {status} for http://127.0.0.1") as caught:
         get(new_client(tries=4), server, f"/status/{status}")
+    assert caught.value.status == status
     assert server.hits.total() == 1
 
 
@@ -211,8 +230,9 @@ def test_a_deadline_is_for_one_answer_not_for_the_connection(
 def test_a_host_that_never_accepts_is_not_awaited_for_long(
     new_client: Callable[..., Client],
 ) -> None:
-    client = new_client(connect_timeout_s=DEADLINE_S, answer_timeout_s=60.0)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, ExitStack() as crowd:
+        port = deaf.getsockname()[1]
+        client = new_client(port, connect_timeout_s=DEADLINE_S, answer_timeout_s=60.0)
         for _ in range(4):  # more than its queue holds
             one = crowd.enter_context(socket.socket())
             one.setblocking(False)
@@ -220,14 +240,15 @@ def test_a_host_that_never_accepts_is_not_awaited_for_long(
 
         def ask() -> None:
             with pytest.raises(ServerTrouble, match="no complete answer in time"):
-                client.get(f"http://127.0.0.1:{deaf.getsockname()[1]}/ok", "*/*")
+                client.get(f"http://127.0.0.1:{port}/ok", "*/*")
 
         assert seconds_taken(ask) <= DEADLINE_S + SLACK_S
 
 
-def test_nobody_listens(client: Client) -> None:
+def test_nobody_listens(new_client: Callable[..., Client]) -> None:
+    port = closed_port()
     with pytest.raises(ServerTrouble, match=r"127\.0\.0\.1: ConnectionRefusedError"):
-        client.get(f"http://127.0.0.1:{closed_port()}/ok", "*/*")
+        new_client(port).get(f"http://127.0.0.1:{port}/ok", "*/*")
 
 
 def test_stopping_interrupts_the_wait_between_tries(
@@ -253,7 +274,7 @@ def test_stopping_interrupts_the_wait_between_tries(
 def test_stopping_interrupts_the_wait_for_a_limit(
     new_client: Callable[..., Client], server: FaultServer, stop: Event
 ) -> None:
-    client = new_client(limits={"127.0.0.1": ("1/hour",)})
+    client = new_client(limits={host(server): ("1/minute",)})
     get(client, server, "/ok")
     stop.set()
     with pytest.raises(Interrupted):
@@ -387,7 +408,7 @@ def test_after_429_the_host_is_not_even_asked(
 ) -> None:
     client = new_client(tries=4)
     assert 54 <= pause_asked(client, server, "/429") <= 66
-    with pytest.raises(Unavailable, match=r"127\.0\.0\.1 rests for another \d+ s") as caught:
+    with pytest.raises(Unavailable, match=rf"{host(server)} rests for another \d+ s") as caught:
         get(client, server, "/ok")
     assert caught.value.delay is not None
     assert 50 <= caught.value.delay <= 66
@@ -424,7 +445,7 @@ def test_how_long_a_host_is_left_alone(
 def test_pauses_nobody_measured_grow_until_an_answer_comes(
     client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "FIRST_REST_S", 0.02)
+    monkeypatch.setattr(limits, "FIRST_REST_S", 0.02)
     rest = Event()
     pauses = []
     for _ in range(3):
@@ -466,7 +487,8 @@ def test_who_waits_for_a_limit_meanwhile_does_not_ask_a_host_that_rests(
     server: FaultServer,
 ) -> None:
     stop = WatchedEvent()
-    client = Client(HttpSettings(limits={"127.0.0.1": ("1/second",)}), None, stop)
+    settings = HttpSettings(limits={host(server): ("1/second",)})
+    client = Client(settings, None, stop, trusted=[host(server)])
     with ThreadPoolExecutor(2) as threads:
         refused = threads.submit(get, client, server, "/held/429")
         assert server.asked.wait(2)
@@ -482,15 +504,17 @@ def test_who_waits_for_a_limit_meanwhile_does_not_ask_a_host_that_rests(
 def test_an_answer_to_an_older_request_shortens_no_pause(
     client: Client, server: FaultServer
 ) -> None:
-    with FaultServer() as other_port, ThreadPoolExecutor(2) as threads:
-        answered = threads.submit(get, client, server, "/held/ok")
-        refused = threads.submit(get, client, other_port, "/held/429")
+    with ThreadPoolExecutor(2) as threads:
+        refused = threads.submit(get, client, server, "/together/2/429")
         assert server.asked.wait(2)
-        assert other_port.asked.wait(2)
+        server.asked.clear()
+        answered = threads.submit(get, client, server, "/held/ok")
+        assert server.asked.wait(2)
         pause_asked(client, server, "/429")
         server.released.set()
         assert answered.result().body == b"ok"
-        other_port.released.set()
+        with pytest.raises(HTTPError):  # the second one there, so both are answered
+            urllib.request.urlopen(server.url + "/together/2/429", timeout=5)
         again = refused.exception()
         assert isinstance(again, Unavailable)
         assert again.delay is not None
@@ -503,7 +527,7 @@ def test_an_answer_to_an_older_request_shortens_no_pause(
 def test_a_host_gets_no_more_requests_than_its_limit_allows(
     new_client: Callable[..., Client], server: FaultServer
 ) -> None:
-    client = new_client(limits={"127.0.0.1": ("20/second",)})
+    client = new_client(limits={host(server): ("20/second",)})
     all_at_once(8, lambda: [get(client, server, "/ok") for _ in range(6)])
     times = sorted(request.arrived for request in server.requests)
     assert len(times) == 48
@@ -522,7 +546,7 @@ def test_limits_are_for_their_host_only(
 def test_every_try_counts_for_the_limit(
     new_client: Callable[..., Client], server: FaultServer
 ) -> None:
-    client = new_client(tries=4, limits={"127.0.0.1": ("3/second",)})
+    client = new_client(tries=4, limits={host(server): ("3/second",)})
     with pytest.raises(ServerTrouble):
         get(client, server, "/status/500")
     assert server.requests[-1].arrived - server.requests[0].arrived >= 0.9
@@ -602,6 +626,62 @@ def test_only_web_addresses_are_asked(client: Client, address: str) -> None:
         client.get(address, "*/*")
 
 
+# ---- credentials
+
+KEY = {"Authorization": "Bearer hunter2", "X-Own": "1"}
+
+
+def carried_credentials(server: FaultServer) -> list[bool]:
+    return ["authorization" in request.headers for request in server.requests]
+
+
+def test_further_headers_go_with_every_try_and_redirect_to_the_same_host(
+    new_client: Callable[..., Client], server: FaultServer
+) -> None:
+    client = new_client(tries=2)
+    get(client, server, "/redirect/1", headers=KEY)
+    get(client, server, "/status/500/then/1", headers=KEY)
+    assert carried_credentials(server) == [True] * 4
+    assert server.requests[0].headers["user-agent"].startswith("Sheaf/")
+    get(client, server, "/ok")
+    assert carried_credentials(server)[-1] is False
+
+
+def test_another_host_gets_no_credentials_and_nobody_after_it(
+    client: Client, server: FaultServer
+) -> None:
+    back = f"{server.url}/ok"
+    away = f"http://localhost:{server.port}/redirect-to?url={quote(back)}"
+    get(client, server, f"/redirect-to?url={quote(away, safe='')}", headers=KEY)
+    assert carried_credentials(server) == [True, False, False]
+
+
+def test_another_port_gets_no_credentials(
+    new_client: Callable[..., Client], server: FaultServer
+) -> None:
+    with FaultServer() as other:
+        client = new_client(private_hosts=(host(other),))
+        get(client, server, f"/redirect-to?url={quote(other.url + '/ok')}", headers=KEY)
+        assert carried_credentials(server) + carried_credentials(other) == [True, False]
+
+
+def test_credentials_do_not_leave_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host and its port stay the same here, so only the scheme tells."""
+    asked: list[tuple[str, bool]] = []
+
+    def get_once(client: Client, asking: Asking) -> Answer:
+        asked.append((asking.url, "Authorization" in asking.headers))
+        location = {
+            "HTTPS://a.example/1": "https://a.example/2",
+            "https://a.example/2": "http://a.example/3",
+        }.get(asking.url, "")
+        return Answer(302 if location else 200, {"Location": location}, b"", asking.url)
+
+    monkeypatch.setattr(Client, "_get_once", get_once)
+    Client(HttpSettings(), None, Event()).get("HTTPS://a.example/1", "*/*", headers=KEY)
+    assert [carried for _, carried in asked] == [True, True, False]
+
+
 # ---- what others see of it
 
 
@@ -622,7 +702,7 @@ def test_every_exchange_is_reported(new_client: Callable[..., Client], server: F
         (0, 0),
         (429, 144),
     ]
-    assert {each.host for each in reported} == {"127.0.0.1"}
+    assert {each.host for each in reported} == {host(server)}
     assert reported[5].seconds >= DEADLINE_S - 0.05
     assert all(each.seconds >= 0 for each in reported)
 
@@ -668,25 +748,30 @@ def trusted(tls: tuple[Path, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("requests.adapters.DEFAULT_CA_BUNDLE_PATH", str(tls[0]))
 
 
+@pytest.fixture
+def tls_client(new_client: Callable[..., Client], tls_server: FaultServer) -> Client:
+    return new_client(tls_server.port)
+
+
 def test_a_certificate_nobody_vouches_for_is_refused(
-    client: Client, tls_server: FaultServer
+    tls_client: Client, tls_server: FaultServer
 ) -> None:
     with pytest.raises(ServerTrouble, match="CERTIFICATE_VERIFY_FAILED"):
-        get(client, tls_server, "/ok")
+        get(tls_client, tls_server, "/ok")
     assert tls_server.hits.total() == 0
 
 
 def test_a_certificate_for_another_name_is_refused(
-    client: Client, tls_server: FaultServer, trusted: None
+    tls_client: Client, tls_server: FaultServer, trusted: None
 ) -> None:
     with pytest.raises(ServerTrouble, match="CERTIFICATE_VERIFY_FAILED"):
-        client.get(f"https://localhost:{tls_server.port}/ok", "*/*")
+        tls_client.get(f"https://localhost:{tls_server.port}/ok", "*/*")
     assert tls_server.hits.total() == 0
 
 
 @pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"])
 def test_the_environment_vouches_for_nobody(
-    client: Client,
+    tls_client: Client,
     tls_server: FaultServer,
     tls: tuple[Path, ssl.SSLContext],
     monkeypatch: pytest.MonkeyPatch,
@@ -694,14 +779,14 @@ def test_the_environment_vouches_for_nobody(
 ) -> None:
     monkeypatch.setenv(variable, str(tls[0]))
     with pytest.raises(ServerTrouble, match="CERTIFICATE_VERIFY_FAILED"):
-        get(client, tls_server, "/ok")
+        get(tls_client, tls_server, "/ok")
 
 
 def test_a_good_certificate_is_accepted(
-    client: Client, tls_server: FaultServer, trusted: None
+    tls_client: Client, tls_server: FaultServer, trusted: None
 ) -> None:
     for _ in range(3):
-        assert get(client, tls_server, "/ok").body == b"ok"
+        assert get(tls_client, tls_server, "/ok").body == b"ok"
     assert tls_server.connections == 1
 
 
@@ -709,7 +794,7 @@ def test_a_good_certificate_is_accepted(
 def test_the_deadline_holds_with_tls(
     new_client: Callable[..., Client], tls_server: FaultServer, trusted: None, path: str
 ) -> None:
-    client = new_client(answer_timeout_s=DEADLINE_S)
+    client = new_client(tls_server.port, answer_timeout_s=DEADLINE_S)
 
     def ask() -> None:
         with pytest.raises(ServerTrouble, match="no complete answer in time"):
@@ -725,9 +810,9 @@ def test_the_deadline_holds_with_tls(
 def test_the_fault_server_ends_within_a_second(
     new_client: Callable[..., Client], path: str
 ) -> None:
-    client = new_client(answer_timeout_s=3.0, max_bytes=10**10)
     with ThreadPoolExecutor(1) as thread:
         with FaultServer() as server:
+            client = new_client(server.port, answer_timeout_s=3.0, max_bytes=10**10)
             asking = thread.submit(get, client, server, path)
             assert server.asked.wait(2)
             begun = time.monotonic()

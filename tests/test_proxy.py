@@ -45,20 +45,24 @@ def target() -> Iterator[FaultServer]:
 
 
 @pytest.fixture
-def client_through(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
-    """Clients that use these proxies, with small gaps between tries."""
+def client_through(target: FaultServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
+    """Clients that use these proxies to ask the target, with small gaps between tries."""
     monkeypatch.setattr(http, "FIRST_GAP_S", 0.01)
     clients: list[Client] = []
 
     def make(*urls: str, tries: int = 4, clock: Clock | None = None) -> Client:
         proxies = Proxies(urls, clock) if clock else Proxies(urls)
         settings = HttpSettings(limits={}, tries=tries, answer_timeout_s=5.0)
-        clients.append(Client(settings, proxies, Event()))
+        clients.append(Client(settings, proxies, Event(), trusted=[host(target)]))
         return clients[-1]
 
     yield make
     for client in clients:
         client.close()
+
+
+def host(target: FaultServer) -> str:
+    return f"127.0.0.1:{target.port}"
 
 
 def ask(client: Client, target: FaultServer, path: str = "/ok") -> bytes:
@@ -201,8 +205,8 @@ def test_the_target_gets_no_credentials_of_the_proxy(
     assert not any("proxy-authorization" in request.headers for request in target.requests)
 
 
-def test_https_goes_through_a_tunnel(client_through: Connect) -> None:
-    with FaultServer() as target, HttpProxy() as proxy:
+def test_https_goes_through_a_tunnel(client_through: Connect, target: FaultServer) -> None:
+    with HttpProxy() as proxy:
         client = client_through(proxy.url, tries=1)
         with pytest.raises(ServerTrouble):  # the target speaks no TLS
             client.get(target.url.replace("http:", "https:") + "/ok", "*/*")
@@ -215,7 +219,7 @@ def test_https_goes_through_a_tunnel(client_through: Connect) -> None:
 def test_the_deadline_holds_through_a_proxy(target: FaultServer, kind: type[Proxy]) -> None:
     settings = HttpSettings(limits={}, tries=1, answer_timeout_s=0.5)
     with kind() as proxy:
-        client = Client(settings, Proxies((proxy.url,)), Event())
+        client = Client(settings, Proxies((proxy.url,)), Event(), trusted=[host(target)])
         with pytest.raises(ServerTrouble, match="no complete answer in time"):
             ask(client, target, "/dribble")
         client.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from threading import Event
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import orjson
 import pytest
@@ -50,7 +50,8 @@ def source_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenSource]:
     clients: list[Client] = []
 
     def open_source(world: World, wanted: Filter = EVERYTHING) -> ApiSource:
-        clients.append(Client(HttpSettings(answer_timeout_s=5.0), None, Event()))
+        trusted = [urlsplit(world.url).netloc]
+        clients.append(Client(HttpSettings(answer_timeout_s=5.0), None, Event(), trusted=trusted))
         return ApiSource(world.url, clients[-1], wanted)
 
     yield open_source

@@ -1,7 +1,8 @@
-"""Sockets that are read until a moment in time.
+"""Sockets that are read until a moment in time, and lead only where a guard lets them.
 
 Promise: a timeout holds for the whole of what is read, however slowly the bytes drip; a socket's
-own timeout starts anew with each of them.
+own timeout starts anew with each of them. A direct connection is made to an address that the guard
+has checked; the name in the request and in the certificate is still that of the host.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from urllib3.contrib.socks import (
     SOCKSHTTPSConnection,
     SOCKSHTTPSConnectionPool,
 )
+
+from tools.guard import Guard, connect
 
 TOLERANCE_S = 0.05
 
@@ -70,16 +73,51 @@ class DeadlineResponse(http.client.HTTPResponse):
             raise ConnectionError("cut off within the headers")
 
 
+class GuardedConnection(HTTPConnection):
+    """Connects only where its guard lets it; keeping a connection costs nothing more."""
+
+    guard: Guard
+
+    def _new_conn(self) -> socket.socket:
+        if self.guard.trusts(self.host, self.port):
+            return super()._new_conn()
+        addresses = self.guard.addresses(self._dns_host, self.port)
+        return connect(addresses, cast(float, self.timeout), self.socket_options or ())
+
+
+class GuardedSocksConnection(SOCKSConnection):
+    """A SOCKS proxy that wants addresses, not names, gets one that was checked."""
+
+    guard: Guard
+
+    def _new_conn(self) -> Any:
+        name = self._dns_host
+        if self._socks_options["rdns"] or self.guard.trusts(self.host, self.port):
+            return super()._new_conn()
+        addresses = self.guard.addresses(name, self.port)
+        self._dns_host = min((each.ip for each in addresses), key=lambda ip: ":" in ip)  # v4 first
+        try:
+            return super()._new_conn()
+        finally:
+            self._dns_host = name
+
+
+Pools = dict[str, type[HTTPConnectionPool]]
+
+
 def _pools_with_deadline(
-    plain: type[HTTPConnection],
-    tls: type[HTTPSConnection],
+    plain: tuple[type[HTTPConnection], ...],
+    tls: tuple[type[HTTPConnection], ...],
     pool: type[HTTPConnectionPool],
     tls_pool: type[HTTPSConnectionPool],
-) -> dict[str, type[HTTPConnectionPool]]:
+    guard: Guard | None = None,
+) -> Pools:
     """The same connection pools, whose connections read with a deadline."""
-    response = {"response_class": DeadlineResponse}
-    connection = type(f"Deadline{plain.__name__}", (plain,), response)
-    tls_connection = type(f"Deadline{tls.__name__}", (tls,), response)
+    own: dict[str, Any] = {"response_class": DeadlineResponse}
+    if guard is not None:
+        own["guard"] = guard
+    connection = type(f"Deadline{plain[-1].__name__}", plain, own)
+    tls_connection = type(f"Deadline{tls[-1].__name__}", tls, own)
     return {
         "http": type(f"Deadline{pool.__name__}", (pool,), {"ConnectionCls": connection}),
         "https": type(
@@ -88,11 +126,22 @@ def _pools_with_deadline(
     }
 
 
-DIRECT_POOLS = _pools_with_deadline(
-    HTTPConnection, HTTPSConnection, HTTPConnectionPool, HTTPSConnectionPool
-)
-SOCKS_POOLS = _pools_with_deadline(
-    SOCKSConnection, SOCKSHTTPSConnection, SOCKSHTTPConnectionPool, SOCKSHTTPSConnectionPool
+def _direct_pools(guard: Guard) -> Pools:
+    plain, tls = (GuardedConnection, HTTPConnection), (GuardedConnection, HTTPSConnection)
+    return _pools_with_deadline(plain, tls, HTTPConnectionPool, HTTPSConnectionPool, guard)
+
+
+def _socks_pools(guard: Guard) -> Pools:
+    plain = (GuardedSocksConnection, SOCKSConnection)
+    tls = (GuardedSocksConnection, SOCKSHTTPSConnection)
+    return _pools_with_deadline(
+        plain, tls, SOCKSHTTPConnectionPool, SOCKSHTTPSConnectionPool, guard
+    )
+
+
+# The proxy itself is named by the settings: it may be anywhere.
+PROXY_POOLS = _pools_with_deadline(
+    (HTTPConnection,), (HTTPSConnection,), HTTPConnectionPool, HTTPSConnectionPool
 )
 
 
@@ -101,6 +150,8 @@ class Route(NamedTuple):
 
     pool: HTTPConnectionPool
     asks_for_whole_url: bool  # as a plain HTTP proxy wants it
+    host: str
+    port: int
 
 
 class DeadlineAdapter(HTTPAdapter):
@@ -110,11 +161,14 @@ class DeadlineAdapter(HTTPAdapter):
     objects: making those costs more than the exchange itself.
     """
 
-    MOST_ROUTES = 8  # fewer than the pools that are kept open, so that a route is never stale
+    MOST_POOLS = 40
+    MOST_ROUTES = 32  # fewer than the pools that are kept open, so that a route is never stale
 
-    def __init__(self, connections: int) -> None:
+    def __init__(self, connections: int, guard: Guard) -> None:
+        self._guard = guard
+        self._socks_pools = _socks_pools(guard)
         self._routes: dict[tuple[str, str | None], Route] = {}
-        super().__init__(pool_maxsize=connections, max_retries=0)
+        super().__init__(self.MOST_POOLS, connections, max_retries=0)
 
     def get(
         self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
@@ -123,6 +177,8 @@ class DeadlineAdapter(HTTPAdapter):
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
+        if proxy:
+            self._guard.require_public(route.host, route.port)
         path = url[len(origin) :] or "/"
         return route.pool.urlopen(
             "GET",
@@ -141,8 +197,12 @@ class DeadlineAdapter(HTTPAdapter):
         proxies = {"http": proxy, "https": proxy} if proxy else {}
         pool = self.get_connection_with_tls_context(request, verify=True, proxies=proxies)
         self.cert_verify(pool, origin, verify=True, cert=None)  # type: ignore[no-untyped-call]
+        asked = urlsplit(cast(str, request.url))  # as it will be: a name in Unicode is encoded now
         route = Route(
-            cast(HTTPConnectionPool, pool), self.request_url(request, proxies) != request.path_url
+            cast(HTTPConnectionPool, pool),
+            self.request_url(request, proxies) != request.path_url,
+            asked.hostname or "",
+            asked.port or (443 if asked.scheme == "https" else 80),
         )
         if len(self._routes) >= self.MOST_ROUTES:
             self._routes.clear()
@@ -151,11 +211,11 @@ class DeadlineAdapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = DIRECT_POOLS
+        self.poolmanager.pool_classes_by_scheme = _direct_pools(self._guard)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **kwargs)
         manager.pool_classes_by_scheme = (
-            SOCKS_POOLS if proxy.lower().startswith("socks") else DIRECT_POOLS
+            self._socks_pools if proxy.lower().startswith("socks") else PROXY_POOLS
         )
         return manager

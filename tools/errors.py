@@ -1,6 +1,6 @@
 """Errors say what to do next.
 
-A worker raises one of the first four and the monitor obeys; the others end the program before or
+A worker raises one of the first ones and the monitor obeys; the others end the program before or
 instead of a harvest, each with its exit code and one sentence for the user.
 """
 
@@ -35,8 +35,25 @@ class Unavailable(HarvestError):
         self.delay = delay
 
 
+class ComeBack(HarvestError):
+    """Something this URI still needs rests for a while: it waits that long, others go on, and no
+    attempt is spent."""
+
+    def __init__(self, reason: str, delay: float) -> None:
+        super().__init__(reason)
+        self.delay = delay
+
+
 class GiveUp(HarvestError):
     """Permanent for this URI: park it with the reason and never ask again."""
+
+
+class BadStatus(GiveUp):
+    """The host answered, and its answer is no."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class Interrupted(HarvestError):

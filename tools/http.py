@@ -2,47 +2,46 @@
 
 Promise: an answer is whole, within its byte limit and its total deadline, or an error says what to
 do next. Hosts get no more requests than their limits allow and are left alone when they ask for it.
-The environment's proxy variables change nothing; with proxies set nothing goes direct.
+Only public addresses are asked, and hosts the settings name; a redirect changes nothing about that.
+The environment's proxy variables change nothing; with proxies set no request goes direct.
 """
 
 from __future__ import annotations
 
-import email.utils
 import itertools
 import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
-from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
 
 from tools.deadline import DeadlineAdapter
-from tools.errors import GiveUp, Interrupted, ServerTrouble, Unavailable, UsageError
+from tools.errors import BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
+from tools.guard import Guard, host_named, host_of
+from tools.limits import Limit as Limit
+from tools.limits import Limits, merged, pause_asked
 from tools.proxy import Proxies, without_password
 from tools.settings import HttpSettings
+from tools.sink import Memory, pour, skip
+from tools.sink import Sink as Sink
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 65536
 MAX_REDIRECTS = 5
 FIRST_GAP_S = 0.5
-FIRST_REST_S = 60.0
-LONGEST_REST_S = 3600.0
-MOST_DOUBLINGS = 10
 TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-PERIODS = {
-    "second": Duration.SECOND,
-    "minute": Duration.MINUTE,
-    "hour": Duration.HOUR,
-    "day": Duration.DAY,
-}
+NO_LIMITS: Mapping[str, Limit] = MappingProxyType({})
+NO_ADDRESSES = (requests.exceptions.InvalidURL, urllib3.exceptions.LocationValueError)
 NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
 
 
@@ -50,36 +49,56 @@ NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSErr
 class Answer:
     status: int
     headers: Mapping[str, str]
-    body: bytes
-    url: str
+    body: bytes  # empty if a sink took it
+    url: str  # after redirects
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Exchange:
     """One request as the statistics see it."""
 
     host: str
-    status: int  # 0: no answer
-    size: int
-    seconds: float
+    status: int = 0  # 0: no answer
+    size: int = 0
+    seconds: float = 0.0
+
+
+class Asking(NamedTuple):
+    """What one host is asked for, and how."""
+
+    url: str
+    host: str
+    headers: Mapping[str, str]
+    into: Sink
+    timeout: urllib3.Timeout
+    tries: int
 
 
 class Client:
-    """Asks hosts for things, politely. Any number of threads may share one."""
+    """Asks hosts for things, politely. Any number of threads may share one.
+
+    `trusted` and the setting private_hosts name hosts, with their ports, that may be asked though
+    their addresses are not public. `budgets` is the file that carries limits for a day over a
+    restart; without one they begin anew.
+    """
 
     def __init__(
-        self, settings: HttpSettings, proxies: Proxies | None, stop: Event, connections: int = 16
+        self,
+        settings: HttpSettings,
+        proxies: Proxies | None,
+        stop: Event,
+        connections: int = 16,
+        *,
+        limits: Mapping[str, Limit] = NO_LIMITS,
+        trusted: Collection[str] = (),
+        budgets: Path | None = None,
     ) -> None:
         self._settings = settings
         self._proxies = proxies or Proxies(())
         self._stop = stop
-        self._adapter = DeadlineAdapter(connections)
-        self._timeout = urllib3.Timeout(
-            connect=settings.connect_timeout_s, read=settings.answer_timeout_s
-        )
-        self._buckets = {host: _bucket(host, rates) for host, rates in settings.limits.items()}
-        self._resting_until: dict[str, float] = {}
-        self._rests: dict[str, int] = {}
+        self._adapter = DeadlineAdapter(connections, Guard({*trusted, *settings.private_hosts}))
+        self._timeout = self._timeout_of(settings.answer_timeout_s)
+        self._limits = Limits(merged(limits, settings.limits), stop, budgets)
         self._headers = {
             "User-Agent": user_agent(settings.contact),
             "Accept-Encoding": "gzip, deflate",
@@ -88,59 +107,106 @@ class Client:
 
     def close(self) -> None:
         self._adapter.close()
+        self._limits.close()
 
-    def get(self, url: str, accept: str, tries: int | None = None) -> Answer:
-        """The answer to a GET, after retries and redirects; only 2xx is an answer."""
+    def get(
+        self,
+        url: str,
+        accept: str,
+        tries: int | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        into: Sink | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """The answer to a GET, after retries and redirects; only 2xx is an answer.
+
+        `headers` may hold credentials: another host does not get them. `seconds` are for each
+        whole answer.
+        """
+        own = self._headers | {"Accept": accept}
+        if into is not None:
+            own["Accept-Encoding"] = "identity"
+        asking = Asking(
+            url,
+            _host(url),
+            {**own, **headers} if headers else own,
+            Memory(self._settings.max_bytes) if into is None else into,
+            self._timeout if seconds is None else self._timeout_of(seconds),
+            tries or self._settings.tries,
+        )
         for _ in range(MAX_REDIRECTS + 1):
-            if not _is_web_address(url):
-                raise GiveUp(f"no web address: {_shown(url)}")
-            answer = self._get_with_retries(url, accept, tries or self._settings.tries)
+            answer = self._get_with_retries(asking)
             if answer.status not in REDIRECTS:
                 return answer
-            url = _redirected(answer)
-        raise GiveUp(f"redirected too often, at last to {_shown(url)}")
+            asking = _redirected(asking, answer, own)
+        raise GiveUp(f"redirected too often, at last to {_shown(asking.url)}")
 
-    def _get_with_retries(self, url: str, accept: str, tries: int) -> Answer:
+    def let_rest(self, host_or_url: str, reason: str, seconds: float | None = None) -> float:
+        """Nobody asks this host for so long, or for a while that grows; how long that is."""
+        host = _host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
+        return self._limits.rests.begin(host, reason, seconds)
+
+    def _timeout_of(self, seconds: float) -> urllib3.Timeout:
+        return urllib3.Timeout(connect=self._settings.connect_timeout_s, read=seconds)
+
+    def _get_with_retries(self, asking: Asking) -> Answer:
         for attempt in itertools.count(1):
             try:
-                return self._judge(self._get_once(url, accept))
+                return self._judge(asking, self._get_once(asking))
             except ServerTrouble:
-                if attempt >= tries:
+                if attempt >= asking.tries:
                     raise
                 self._wait(FIRST_GAP_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
         raise AssertionError("unreachable")
 
-    def _judge(self, answer: Answer) -> Answer:
+    def _judge(self, asking: Asking, answer: Answer) -> Answer:
         """2xx and redirects pass; everything else says what to do next."""
-        host, status = urlsplit(answer.url).hostname or "", answer.status
+        host, status = asking.host, answer.status
         if status == 429 or (status == 503 and "Retry-After" in answer.headers):
-            raise Unavailable(
-                f"{host} asks for a pause (HTTP {status})", self._let_rest(host, answer)
-            )
+            pause = pause_asked(answer.headers.get("Retry-After", ""))
+            reason = f"{host} asks for a pause (HTTP {status})"
+            raise Unavailable(reason, self._limits.rests.begin(host, f"HTTP {status}", pause))
         if status in TRY_AGAIN:
-            raise ServerTrouble(f"{host} answered HTTP {status}")
-        self._rests.pop(host, None)
+            raise ServerTrouble(f"{_name(asking)} answered HTTP {status}")
+        self._limits.rests.end(host)
         if not 200 <= status < 300 and status not in REDIRECTS:
-            raise GiveUp(f"HTTP {status} for {_shown(answer.url)}")
+            raise BadStatus(f"HTTP {status} for {_shown(asking.url)}", status)
         return answer
 
-    def _get_once(self, url: str, accept: str) -> Answer:
-        host = urlsplit(url).hostname or ""
-        self._await_turn(host)
+    def _get_once(self, asking: Asking) -> Answer:
+        turns = self._limits.take_turn(asking.host)
+        exchange = Exchange(asking.host)
+        begun = time.monotonic()
+        try:
+            return self._ask(asking, exchange)
+        finally:
+            if turns is not None:
+                turns.give_back(begun, exchange.size)
+
+    def _ask(self, asking: Asking, exchange: Exchange) -> Answer:
         proxy = self._proxies.next() if self._proxies else None
         begun = time.monotonic()
-        status = size = 0
+        was_asked = True
         try:
-            answer = self._exchange(url, accept, proxy)
-            status, size = answer.status, len(answer.body)
+            answer = self._exchange(asking, proxy, exchange)
+        except NO_ADDRESSES as error:
+            was_asked = False
+            raise GiveUp(f"no web address: {_shown(asking.url)}") from error
         except NETWORK_ERRORS as error:
             if proxy:
                 self._proxies.bench(proxy, _cause(error))
-            raise ServerTrouble(f"{host}: {_cause(error)}") from error
+            exchange.status = 0
+            raise ServerTrouble(f"{_name(asking)}: {_cause(error)}") from error
+        except GiveUp:
+            was_asked = exchange.status > 0  # the guard let nobody ask
+            raise
         finally:
-            self.exchanges.put(Exchange(host, status, size, time.monotonic() - begun))
+            exchange.seconds = time.monotonic() - begun
+            if was_asked:
+                self.exchanges.put(exchange)
         if proxy:
-            self._rate_proxy(proxy, status)
+            self._rate_proxy(proxy, answer.status)
         return answer
 
     def _rate_proxy(self, proxy: str, status: int) -> None:
@@ -150,54 +216,18 @@ class Client:
         self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
         raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
 
-    def _exchange(self, url: str, accept: str, proxy: str | None) -> Answer:
-        headers = self._headers | {"Accept": accept}
-        response = self._adapter.get(url, headers, self._timeout, proxy)
+    def _exchange(self, asking: Asking, proxy: str | None, exchange: Exchange) -> Answer:
+        response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
+        exchange.status = response.status
         try:
-            body = self._read(response)
+            is_good = 200 <= response.status < 300
+            for count in pour(response, asking.into) if is_good else skip(response):
+                exchange.size += count
         except BaseException:
             response.close()  # half an answer: this connection is of no further use
             raise
-        return Answer(response.status, response.headers, body, url)
-
-    def _read(self, raw: urllib3.BaseHTTPResponse) -> bytes:
-        limit = self._settings.max_bytes
-        body = bytearray()
-        for chunk in raw.stream(CHUNK, decode_content=True):
-            body += chunk
-            if len(body) > limit:
-                raise GiveUp(f"the answer is larger than {limit:,} bytes")
-        return bytes(body)
-
-    def _await_turn(self, host: str) -> None:
-        """Wait until the host's limits allow a request; do not even ask a host that rests."""
-        bucket = self._buckets.get(host)
-        while True:
-            rest = self._resting_until.get(host, 0.0) - time.monotonic()
-            if rest > 0:
-                raise Unavailable(f"{host} rests for another {rest:.0f} s", delay=rest)
-            if bucket is None:
-                return
-            now = int(bucket.now())  # type: ignore[no-untyped-call]
-            bucket.leak(now)
-            if bucket.put(RateItem(host, now)):
-                return
-            self._wait(_until_room(bucket, now))
-
-    def _let_rest(self, host: str, answer: Answer) -> float:
-        """How long the host is left alone: what it asks for, else a while that grows.
-
-        Requests under way together are refused together: that is one rest, not several.
-        """
-        rests = self._rests.get(host, 0)  # read before and written after the other: no lock needed
-        if self._resting_until.get(host, 0.0) <= time.monotonic() or not rests:
-            rests += 1
-        asked = _retry_after(answer.headers.get("Retry-After", ""))
-        own = FIRST_REST_S * 2 ** min(rests - 1, MOST_DOUBLINGS) * random.uniform(0.9, 1.1)
-        pause = min(own if asked is None else asked, LONGEST_REST_S)
-        self._resting_until[host] = time.monotonic() + pause
-        self._rests[host] = rests
-        return pause
+        body = bytes(asking.into.body) if isinstance(asking.into, Memory) else b""
+        return Answer(response.status, response.headers, body, asking.url)
 
     def _wait(self, seconds: float) -> None:
         if self._stop.wait(seconds):
@@ -208,54 +238,28 @@ def user_agent(contact: str) -> str:
     return f"Sheaf/0.1 (knowledge graph harvester{'; ' + contact if contact else ''})"
 
 
-def _bucket(host: str, rates: Sequence[str]) -> InMemoryBucket:
-    parsed = []
-    for rate in rates:
-        count, _, period = rate.partition("/")
-        if not count.isdecimal() or not int(count) or period not in PERIODS:
-            raise UsageError(f"http.limits for {host}: {rate!r} is not like 120/minute")
-        parsed.append(Rate(int(count), PERIODS[period]))
-    try:
-        return InMemoryBucket(parsed)
-    except ValueError as error:
-        raise UsageError(
-            f"http.limits for {host}: give at least one, and let a longer period allow more in all"
-            " but not more per second"
-        ) from error
-
-
-def _until_room(bucket: InMemoryBucket, now: int) -> float:
-    """Seconds until the request that fills the tightest limit is old enough."""
-    filling = ((rate, bucket.peek(rate.limit - 1)) for rate in bucket.rates)
-    waits = [item.timestamp + rate.interval - now + 1 for rate, item in filling if item]
-    return max(waits, default=1) / 1000
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _redirected(answer: Answer) -> str:
-    """Where the answer sends us; nowhere if that makes no sense."""
+def _redirected(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
+    """The same for where the answer sends us; credentials only to the same host, and as safely."""
     location = answer.headers.get("Location", "")
     try:
-        return urljoin(answer.url, location) if location else ""
+        url = urljoin(asking.url, location) if location else ""
     except ValueError:
-        return ""
+        url = ""
+    host = _host(url)
+    is_less_safe = urlsplit(asking.url).scheme == "https" != urlsplit(url).scheme
+    headers = own if host != asking.host or is_less_safe else asking.headers
+    return asking._replace(url=url, host=host, headers=headers)
 
 
-def _retry_after(value: str) -> float | None:
-    """Seconds, or a date; None if it is neither."""
-    if value.strip().isdecimal():
-        return float(value)
+def _host(url: str) -> str:
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
+        return host_of(url)
+    except ValueError:
+        raise GiveUp(f"no web address: {_shown(url)}") from None
+
+
+def _name(asking: Asking) -> str:
+    return urlsplit(asking.url).hostname or ""
 
 
 def _cause(error: BaseException) -> str:

@@ -9,6 +9,8 @@
 /dribble  /dribble-headers              a byte every 50 ms for ever, in the body or in the headers
 /hang  /hang-after-headers              silence
 /stream  /crumbs                        a body without end, in large pieces or two-byte chunks
+/stream/<status>                        the same with another status than 200
+/pieces/<n>                             n bytes of which each is known by its place
 /bomb/gzip  /onion                      100 MB in 100 kB; gzip in gzip in gzip ...
 /reset                                  the connection is torn down
 /redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
@@ -165,6 +167,10 @@ def answer(status: int, body: bytes = b"", kind: str = "text/plain", **headers: 
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
+def pieces(count: int) -> bytes:
+    return b"".join(number.to_bytes(4, "big") for number in range(count // 4 + 1))[:count]
+
+
 @functools.cache
 def gzip_bomb() -> bytes:
     packer = zlib.compressobj(9, wbits=31)
@@ -236,6 +242,8 @@ class FaultServer(SocketServer):
                 self._be_slow(connection, name)
             case ["stream"]:
                 self._pour(connection, b"", bytes(65536))
+            case ["stream", status]:
+                self._pour(connection, b"", bytes(65536), int(status))
             case ["crumbs"]:
                 self._pour(connection, b"Transfer-Encoding: chunked\r\n", b"2\r\nab\r\n" * 1000)
             case ["truncated"]:
@@ -259,6 +267,8 @@ class FaultServer(SocketServer):
                 return answer(200, b"ok", Set_Cookie="taste=sweet")
             case ["json"]:
                 return answer(200, b'{"edges": []}', "application/json")
+            case ["pieces", count]:
+                return answer(200, pieces(int(count)), "application/octet-stream")
             case ["empty"]:
                 return answer(200)
             case ["html"]:
@@ -285,7 +295,7 @@ class FaultServer(SocketServer):
             case ["redirect-loop"]:
                 return answer(301, Location="/redirect-loop")
             case ["redirect-to"]:
-                return answer(307, Location=request.option("url"))
+                return answer(307, b"over there", Location=request.option("url"))
             case ["redirect-nowhere"]:
                 return answer(302)
         return answer(404, b"no such fault")
@@ -308,8 +318,10 @@ class FaultServer(SocketServer):
         while not self.stopping.wait(DRIBBLE_EVERY_S):
             connection.sendall(b"x")
 
-    def _pour(self, connection: socket.socket, headers: bytes, piece: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n")
+    def _pour(
+        self, connection: socket.socket, headers: bytes, piece: bytes, status: int = 200
+    ) -> None:
+        connection.sendall(f"HTTP/1.1 {status} Status\r\n".encode() + headers + b"\r\n")
         while not self.stopping.is_set():
             connection.sendall(piece)
 
