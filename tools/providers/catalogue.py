@@ -1,0 +1,70 @@
+"""Every provider by its name, and those a harvest uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from tools.http import Client
+from tools.limits import Limit
+from tools.providers import (
+    Provider,
+    archive,
+    commons,
+    flickr,
+    freesound,
+    giphy,
+    inaturalist,
+    openverse,
+    pexels,
+)
+from tools.providers.patient import PatientProvider
+from tools.settings import KEYED, ExtendSettings
+
+
+class Known(NamedTuple):
+    make: Callable[..., Provider]
+    base: str
+    limits: Mapping[str, Limit]
+
+
+KNOWN = {
+    commons.NAME: Known(commons.Commons, commons.BASE, commons.LIMITS),
+    openverse.NAME: Known(openverse.Openverse, openverse.BASE, openverse.LIMITS),
+    inaturalist.NAME: Known(inaturalist.INaturalist, inaturalist.BASE, inaturalist.LIMITS),
+    freesound.NAME: Known(freesound.Freesound, freesound.BASE, freesound.LIMITS),
+    flickr.NAME: Known(flickr.Flickr, flickr.BASE, flickr.LIMITS),
+    pexels.NAME: Known(pexels.Pexels, pexels.BASE, pexels.LIMITS),
+    giphy.NAME: Known(giphy.Giphy, giphy.BASE, giphy.LIMITS),
+    archive.NAME: Known(archive.InternetArchive, archive.BASE, archive.LIMITS),
+}
+
+
+def opened(extend: ExtendSettings, client: Client) -> list[PatientProvider]:
+    """Those of the settings that can be used, in their order."""
+    return [
+        PatientProvider(
+            KNOWN[name].make(
+                client,
+                extend.licences,
+                base=extend.servers.get(name, KNOWN[name].base),
+                key=extend.keys.get(name, ""),
+            ),
+            extend.rest_s,
+        )
+        for name in extend.providers
+        if _is_usable(name, extend)
+    ]
+
+
+def limits(extend: ExtendSettings) -> dict[str, Limit]:
+    """What the hosts of these providers allow. A key for Openverse allows more."""
+    known = {host: each for name in extend.providers for host, each in KNOWN[name].limits.items()}
+    if openverse.NAME in extend.providers and openverse.NAME in extend.keys:
+        known |= openverse.LIMITS_WITH_KEY
+    return known
+
+
+def _is_usable(name: str, extend: ExtendSettings) -> bool:
+    needs_key = name in KEYED and name != openverse.NAME
+    return not needs_key or name in extend.keys
