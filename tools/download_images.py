@@ -1,0 +1,38 @@
+"""What a good image is: JPEG, PNG or WebP, whole, neither tiny nor huge."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
+from tools.errors import GiveUp
+from tools.pictures import DAMAGED, dhash, frames, opened
+from tools.settings import ExtendSettings
+from tools.sniff import JPEG, PNG, WEBP, Facts, Format
+
+NOUN = "an image"
+ACCEPT = "image/jpeg, image/png, image/webp"
+FORMATS = frozenset({JPEG, PNG, WEBP})
+TAIL = 65_536
+
+
+def max_bytes(settings: ExtendSettings) -> int:
+    return settings.image_max_bytes
+
+
+def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
+    """Decodes all of it: PNG and WebP may hold further frames, the first is what it looks like."""
+    with opened(file, form, settings) as picture:
+        width, height = picture.size
+        looks = [dhash(each) for number, each in enumerate(frames(picture, settings)) if not number]
+        if form == PNG:
+            _check_end(file)
+    return Facts(width, height, phash=looks[0])
+
+
+def _check_end(file: BinaryIO) -> None:
+    """Its decoder is content when all rows are there."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL))
+    if b"IEND" not in file.read():
+        raise GiveUp(DAMAGED)
