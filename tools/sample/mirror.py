@@ -1,122 +1,42 @@
 """A local server that answers like ConceptNet's web API, from a file instead of its database.
 
-Promise: what `pages` says goes out over HTTP/1.1, many requests to a connection; a client that is
-slow, silent or rude costs one thread, each request at most the time limit, and a crash is a 500
-without details. Past its limits a client gets the original's 429: HTML, and no Retry-After.
-Limits: GET and HEAD, IPv4, no TLS, a thread for each connection: made for one machine or a trusted
-network, which is why it listens on loopback unless told otherwise.
+Promise: what `pages` says goes out as `server` does it. Past its limits a client gets the
+original's 429: HTML, and no Retry-After.
+Limits: those of `server`, which is why it listens on loopback unless told otherwise.
 """
 
 from __future__ import annotations
 
-import io
-import logging
-import socket
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socketserver import TCPServer
-from threading import Lock, Thread
+from threading import Lock
 from time import monotonic
-from typing import Any, Self
 
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
-from tools.deadline import DeadlineReader
+from tools.sample import server
 from tools.sample.assertions import Assertions
-from tools.sample.pages import Answer, answer_to, as_wished, html_error, json_error, parse_target
-
-logger = logging.getLogger(__name__)
-
-_LONGEST_IGNORED_BODY = 65_536
-_POLL_S = 0.05
+from tools.sample.pages import Answer, answer_to, as_wished, html_error, json_error
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(server.Handler):
     """One connection. Subclasses change what is said (`answer`) or how it is sent (`send`)."""
 
     server: _Server
-    protocol_version = "HTTP/1.1"
     server_version = "mirror"
-    disable_nagle_algorithm = True
-    timeout = 60.0
 
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
-        """What to say to a request. Path and query are decoded; an exception becomes a 500."""
         return answer_to(self.server.assertions, path, query)
 
-    def send(self, answer: Answer) -> None:
-        """Head and body in one piece, within the time limit, however slowly the client reads."""
-        head = [
-            f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase.upper()}",
-            f"Server: {self.server_version}",
-            f"Date: {self.date_time_string()}",
-            f"Content-Type: {answer.content_type}",
-            f"Content-Length: {len(answer.body)}",
-            "Access-Control-Allow-Origin: *",
-            *(f"{name}: {value}" for name, value in answer.headers.items()),
-            *(["Connection: close"] if self.close_connection else []),
-        ]
-        body = b"" if self.command == "HEAD" else answer.body
-        self.connection.settimeout(self.timeout)
-        self.wfile.write("\r\n".join([*head, "\r\n"]).encode("latin-1") + body)
-
-    def do_GET(self) -> None:
-        self._skip_body()
-        # self.path has lost leading slashes, and those deserve a redirect.
-        target = self.requestline.split()[1].encode("latin-1").decode(errors="replace")
-        self.send(self._answer_safely(*parse_target(target)))
-
-    do_HEAD = do_GET
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """The refusals of the standard library, in the server's own words."""
-        if code == HTTPStatus.NOT_IMPLEMENTED:
-            self._skip_body()
-            details = "The method is not allowed for the requested URL."
-            self.send(html_error(405, details, {"Allow": "GET, HEAD"}))
-        else:
-            self.close_connection = True
-            self.send(html_error(code, HTTPStatus(code).description))
-
-    def setup(self) -> None:
-        super().setup()
-        self._incoming = DeadlineReader(self.rfile.detach(), self.connection)
-        self.rfile = io.BufferedReader(self._incoming)
-
-    def handle_one_request(self) -> None:
-        self._incoming.deadline = monotonic() + self.timeout
-        super().handle_one_request()
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        pass
-
-    def log_message(self, format: str, *args: Any) -> None:
-        logger.debug(format, *args)
-
-    def _answer_safely(self, path: str, query: Mapping[str, str]) -> Answer:
+    def respond(self, path: str, query: Mapping[str, str]) -> Answer:
         if refusal := self.server.limits.refusal(self.client_address[0]):
             return html_error(429, refusal)
-        try:
-            answer = self.answer(path, query)
-        except Exception:
-            logger.exception("no answer to %r", path)
-            answer = json_error(500, "Internal server error")
-        return as_wished(answer, self.headers.get("Accept", ""), query)
+        return as_wished(super().respond(path, query), self.headers.get("Accept", ""), query)
 
-    def _skip_body(self) -> None:
-        """Nobody reads what a client sends along, but the next request begins behind it."""
-        length = self.headers.get("Content-Length", "0")
-        is_short = length.isdecimal() and len(length) < 9 and int(length) <= _LONGEST_IGNORED_BODY
-        if is_short and "Transfer-Encoding" not in self.headers:
-            self.rfile.read(int(length))
-        else:
-            self.close_connection = True
+    def apology(self) -> Answer:
+        return json_error(500, "Internal server error")
 
 
-class Mirror:
+class Mirror(server.Serving):
     """Serves assertions from a background thread while the `with` block lasts.
 
     `limits` are pairs of requests and seconds which each client address may use up.
@@ -131,39 +51,8 @@ class Mirror:
         *,
         handler: type[Handler] = Handler,
     ) -> None:
-        self._server = _Server((host, port), handler, assertions, ClientLimits(limits or ()))
-        self._thread = Thread(target=self.serve_forever, name="mirror", daemon=True)
-        self._is_serving = False
-
-    @property
-    def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
-
-    def serve_forever(self) -> None:
-        """Serve from this thread until it is interrupted, or another thread calls `close`."""
-        self._is_serving = True
-        try:
-            self._server.serve_forever(_POLL_S)
-        finally:
-            self._server.server_close()
-
-    def close(self) -> None:
-        """Stop listening and hang up on every client; a second time does nothing."""
-        if self._is_serving:
-            self._is_serving = False
-            self._server.shutdown()  # the serving thread closes: two at it would hang up too early
-        else:
-            self._server.server_close()
-
-    def __enter__(self) -> Self:
-        self._is_serving = True  # even if the thread has not come to it when `close` is called
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._thread.join()
+        listening = _Server((host, port), handler, assertions, ClientLimits(limits or ()))
+        super().__init__(listening, "mirror")
 
 
 class ClientLimits:
@@ -201,10 +90,7 @@ class ClientLimits:
                 del self._buckets[client]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class _Server(server.Server):
     def __init__(
         self,
         address: tuple[str, int],
@@ -214,38 +100,7 @@ class _Server(ThreadingHTTPServer):
     ) -> None:
         self.assertions = assertions
         self.limits = limits
-        self._connections: set[Any] = set()
-        self._lock = Lock()
         super().__init__(address, handler)
-
-    def server_bind(self) -> None:
-        # HTTPServer asks the DNS for the name of the host, and nobody needs it.
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            self._connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock:
-            self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def server_close(self) -> None:
-        super().server_close()
-        with self._lock:
-            for connection in self._connections:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        error = sys.exception()
-        if isinstance(error, OSError):
-            logger.debug("%s hung up: %s", client_address, error)
-        else:
-            logger.error("connection of %s broke", client_address, exc_info=error)
 
 
 def _in_words(rate: Rate) -> str:
