@@ -14,9 +14,10 @@ from pathlib import Path
 from tools.errors import HarvestError
 from tools.graphs import name_of, open_graph, visit_graph
 from tools.instance import only_instance
+from tools.ledger import Ledger
 from tools.progress import bar
 from tools.settings import Settings, add_place_flags, load_places
-from tools.state import set_pools_aside
+from tools.state import set_aside, set_pools_aside
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,13 +49,18 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         with closing(open_graph(url, password)) as graph, bar("deleted", sum(counts)) as show:
             graph.clear(show)
         print("the graph is empty")
-        retire_pools(settings.pools_file, arguments.yes)
+        retire_harvest(settings, arguments.yes)
     return 0
 
 
-def retire_pools(pools: Path, unasked: bool) -> None:
-    if pools.exists() and (unasked or is_wanted(pools)):
-        print(f"the pools are set aside in {set_pools_aside(pools)}; the next harvest begins anew")
+def retire_harvest(settings: Settings, unasked: bool) -> None:
+    """The pools, and the media that nobody knows any more; neither is deleted."""
+    pools = settings.pools_file
+    if not pools.exists() or not (unasked or is_wanted(pools)):
+        return
+    print(f"the pools are set aside in {set_pools_aside(pools)}; the next harvest begins anew")
+    if Ledger(settings.media) and (aside := set_aside(settings.media)):
+        print(f"the media are set aside in {aside}")
 
 
 def is_wanted(pools: Path) -> bool:

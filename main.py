@@ -6,7 +6,6 @@ import argparse
 import gc
 import logging
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -14,18 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from tools import log
+from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
-from tools.copying import arrived, copy
-from tools.errors import Fatal, HarvestError, Unavailable, Unreachable, UsageError
-from tools.export import export
-from tools.graphs import is_same, open_graph, visit_graph
+from tools.errors import HarvestError, StateDamaged, Unavailable, UsageError
+from tools.graphs import is_same, open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
+from tools.ledger import Ledger
 from tools.pools import Pools
-from tools.progress import Progress, bar, summary
+from tools.progress import Progress, summary
 from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
@@ -40,11 +38,21 @@ COMMANDS = {
     "jobs": "list the jobs",
     "copy": "copy a graph into another one (--from sqlite:PATH --graph neo4j://...)",
     "export": "write the graph as files for neo4j-admin's import (export DIR)",
+    "credits": "print who made the files of a concept, or of everything (credits [URI])",
+    "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "pause": "ask the running harvest to hand out no new tasks",
     "resume": "ask it to go on",
     "stop": "ask it to end; running tasks finish, nothing is lost",
 }
+
+
+TARGETED = {
+    "export": commands.export_graph,
+    "credits": commands.print_credits,
+    "sheet": commands.write_sheets,
+}
+"""Commands that take one more word."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,14 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{name:12} {text}" for name, text in JOBS.items()))
         return 0
     if arguments.command == "mirror":
-        return serve_mirror(arguments)
+        return commands.serve_mirror(arguments)
     settings = load_settings(arguments)
-    if arguments.folder is not None and arguments.command != "export":
-        raise UsageError(f"{arguments.command} takes no further argument: {arguments.folder!r}")
+    if arguments.command in TARGETED:
+        return TARGETED[arguments.command](settings, arguments)
+    if arguments.target is not None:
+        raise UsageError(f"{arguments.command} takes no further argument: {arguments.target!r}")
     if arguments.command == "copy":
-        return copy_graph(settings, arguments)
-    if arguments.command == "export":
-        return export_graph(settings, arguments)
+        return commands.copy_graph(settings, arguments)
     if arguments.command in SIGNALS:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
@@ -88,8 +96,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         world_name = "ConceptNet"
         if arguments.sample:
-            mirror = stack.enter_context(Mirror(Assertions(world.lines())))
-            settings = replace(settings, source=mirror.url)
+            settings = in_sample_world(settings, stack)
             world_name = "the built-in sample"
         password = settings.neo4j.password
         graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
@@ -98,6 +105,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         grace, file = settings.stop_grace_s, settings.pools_file
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
         check_graph(run_.pools, graph, settings.graph_url)
+        check_media(run_.pools, job.ledger, settings)
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
@@ -106,17 +114,55 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             run_.run(progress)
         finally:
             progress.close()
+        job.ledger.tidy()
         report = summary(
             run_.pools.counts(),
             *counted(graph),
             look(file).failures,
+            job.ledger.refusals() if settings.extend.is_wanted else {},
             progress,
-            {"graph": settings.graph_url, "state": settings.state, "log": settings.state / "log"},
+            places(settings, sheets_of(run_, graph, settings, arguments)),
         )
     if not arguments.quiet:
         print(report)
         print(run_.verdict)
     return 0
+
+
+def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
+    """The same settings, with servers of our own on this computer, and fewer files of each kind."""
+    mirror = stack.enter_context(Mirror(Assertions(world.lines())))
+    extend = replace(settings.extend, images=min(settings.extend.images, 2), keys={})
+    extend = replace(extend, sounds=min(extend.sounds, 1), gifs=min(extend.gifs, 1))
+    if extend.is_wanted:
+        from tools.sample.media import MediaServers
+
+        servers = stack.enter_context(MediaServers()).servers
+        extend = replace(extend, servers=servers, providers=tuple(servers))
+    return replace(settings, source=mirror.url, extend=extend)
+
+
+def places(settings: Settings, page: Path | None) -> dict[str, object]:
+    """Where a user finds what was harvested."""
+    found: dict[str, object] = {"graph": settings.graph_url}
+    if settings.extend.is_wanted:
+        found["media"] = settings.media
+    if page is not None:
+        found["to look at"] = page
+    return {**found, "state": settings.state, "log": settings.state / "log"}
+
+
+def sheets_of(
+    run_: Harvest, graph: Graph, settings: Settings, arguments: argparse.Namespace
+) -> Path | None:
+    """Pages to look at, if there is something new; a graph that went away costs only the pages."""
+    if not settings.extend.is_wanted or not settings.extend.sheets or not run_.has_worked:
+        return None
+    try:
+        return commands.latest_sheets(graph, settings, arguments.quiet)
+    except HarvestError as error:
+        logger.warning("%s", error)
+        return None
 
 
 def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
@@ -131,6 +177,8 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
     if arguments.fresh and (aside := set_aside(settings.state)):
         print(f"the old state is set aside in {aside}")
+    if arguments.fresh and settings.media.exists() and (aside := set_aside(settings.media)):
+        print(f"the old media are set aside in {aside}")
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
 
@@ -148,83 +196,13 @@ def check_graph(pools: Pools, graph: Graph, url: str) -> None:
     pools.remember({"graph": url})
 
 
-def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
-    url = arguments.source_graph or settings.embedded_graph
-    if is_same(url, settings.graph_url):
-        raise UsageError("copy needs another graph to write: --graph neo4j://user@host:7687")
-    password = settings.neo4j.password
-    with ExitStack() as stack:
-        source = stack.enter_context(closing(existing_graph(url, password)))
-        target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
-        try:
-            whole = source.counts()
-            with bar("copied", sum(whole), arguments.quiet) as show:
-                copy(source, target, show)
-            with bar("verified", sum(whole), arguments.quiet) as show:
-                there = arrived(source, target, show)
-            whole = source.counts()
-        except Unavailable as error:
-            raise Unreachable(f"{error}; the same command goes on from here") from error
-        return tell_copied(whole, there, settings.graph_url, arguments.quiet)
-
-
-def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
-    if there != whole:
-        missing = ", ".join(
-            f"{number - found:,} of {number:,} {name}"
-            for name, number, found in zip(Counts._fields, whole, there, strict=True)
-            if number != found
+def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
+    """A harvest that knows nothing yet would write over the media of another."""
+    if settings.extend.is_wanted and ledger and not any(pools.counts().values()):
+        raise StateDamaged(
+            f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
+            f" give its --state, or another --media, or --fresh to set it aside"
         )
-        raise Fatal(f"{target} lacks {missing}: start the same command again")
-    if not quiet:
-        counts = ", ".join(f"{number:,} {name}" for name, number in whole._asdict().items())
-        print(f"{target} holds all of it: {counts}")
-    return 0
-
-
-def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
-    if arguments.folder is None:
-        raise UsageError("export needs a folder: python main.py export DIR")
-    folder = Path(arguments.folder)
-    with (
-        closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
-        bar("exported", sum(graph.counts()), arguments.quiet) as show,
-    ):
-        export(graph, folder, show)
-    if not arguments.quiet:
-        print(f"{folder} is complete; load it into a stopped server: scripts/neo4j import {folder}")
-    return 0
-
-
-def existing_graph(url: str, password: str) -> Graph:
-    graph = visit_graph(url, password)
-    if graph is None:
-        raise UsageError(f"there is no graph at {url}")
-    return graph
-
-
-def serve_mirror(arguments: argparse.Namespace) -> int:
-    if arguments.source is None and not arguments.sample:
-        raise UsageError("mirror needs --source FILE: an assertions file in the dump's format")
-    try:
-        data = (
-            Assertions(world.lines())
-            if arguments.sample
-            else Assertions.open(Path(arguments.source))
-        )
-        limits = [(600, 60.0), (6000, 3600.0)] if arguments.rate_limit else None
-        server = Mirror(data, arguments.host, arguments.port, limits)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the mirror cannot start: {error}") from error
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        server.close()
-    return 0
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
@@ -232,7 +210,10 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
     flags["seeds"] = seeds_of(arguments.seed or [])
     if arguments.sample and flags["seeds"] is None:
         flags["seeds"] = (world.SEED,)
-    return settings_of.load(arguments.config, flags)
+    settings = settings_of.load(arguments.config, flags)
+    if arguments.no_media:
+        settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
+    return settings
 
 
 def seeds_of(given: Sequence[str]) -> tuple[str, ...] | None:
@@ -270,14 +251,15 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("command", nargs="?", default=NAME, choices=COMMANDS, metavar="COMMAND")
-    add("folder", nargs="?", metavar="DIR", help="for export: where the files go")
+    add("target", nargs="?", metavar="DIR|URI", help="for export: a folder; else a concept")
     add(
         "--from",
         dest="source_graph",
         metavar="URL",
         help="for copy: what is read (default: the embedded graph)",
     )
-    add("--format", choices=["neo4j-csv"], default="neo4j-csv", help="for export (%(default)s)")
+    formats = ["neo4j-csv", "text", "csv"]
+    add("--format", choices=formats, help="of export: neo4j-csv; of credits: text (default) or csv")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
     add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
     add("--source", help="a ConceptNet server; for mirror: an assertions file")
@@ -285,7 +267,7 @@ def parser() -> argparse.ArgumentParser:
     add("--depth", type=int, metavar="N", help="go at most N relations away from the seeds")
     add("--fetch-workers", type=int, metavar="N", help="concepts at the same time")
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
-    add("--no-media", action="store_true", help="relations only (all that this version harvests)")
+    add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
     add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
     settings_of.add_place_flags(result)

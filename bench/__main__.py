@@ -1,4 +1,4 @@
-"""python -m bench [fetch|pools|graph|neo4j|all] [--quick] [--write]"""
+"""python -m bench [fetch|pools|graph|neo4j|media|all] [--quick] [--write]"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import fetch, graph, neo4j, pools
+from bench import fetch, graph, media, neo4j, pools
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
@@ -15,6 +15,7 @@ BENCHES = {
     "pools": pools.measure,
     "graph": graph.measure,
     "neo4j": neo4j.measure,
+    "media": media.measure,
 }
 
 

@@ -324,7 +324,7 @@ def test_fresh_sets_the_old_state_aside(tmp_path: Path, world: World) -> None:
 
 def test_the_sample_does_not_mix_with_a_real_harvest(tmp_path: Path, world: World) -> None:
     run("main.py", *harvest_flags(tmp_path, world.url, SEED))
-    done = run("main.py", "--sample", "--state", tmp_path / "state")
+    done = run("main.py", "--sample", "--no-media", "--state", tmp_path / "state")
     assert done.returncode == 2
     assert "--fresh" in says(done)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from main import tell_copied
 from tests.command import Here, records, run, says, start
 from tests.graph_world import COUNTS, filled, graph_in, in_neo4j, in_sqlite
 from tests.neo4j_server import AnyServer, ask, run_with
@@ -19,6 +18,7 @@ from tests.store_contract import DOG_IS_PET, STRANGE, image, relation, write
 from tests.worlds.bolt import Wire
 from tests.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
+from tools.commands import tell_copied
 from tools.copying import BATCH, arrived, copy
 from tools.errors import Fatal
 from tools.graphs.sqlite import SqliteGraph
@@ -237,7 +237,7 @@ def test_an_index_of_others_on_the_same_property_is_told_in_a_sentence(
 
 def harvest(folder: Path, graph: Path, limit: int) -> subprocess.CompletedProcess[str]:
     flags = ("--state", folder / "state", "--graph", f"sqlite:{graph}", "--limit", limit)
-    return run("main.py", "--sample", "-q", *flags, cwd=folder)
+    return run("main.py", "--sample", "--no-media", "-q", *flags, cwd=folder)
 
 
 def refusal(folder: Path, graph: Path) -> str:

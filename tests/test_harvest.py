@@ -36,7 +36,7 @@ def entities_of(folder: Path) -> set[str]:
 
 
 def test_the_sample_is_harvested_whole_connected_and_only_once(tmp_path: Path) -> None:
-    first = run("main.py", "--sample", "--state", tmp_path / "state")
+    first = run("main.py", "--sample", "--no-media", "--state", tmp_path / "state")
     assert first.returncode == 0, first.stderr
     concepts, relations = walk(sample.lines(), sample.SEED)
     graph = records(tmp_path / "state" / "graph.db")
@@ -46,7 +46,7 @@ def test_the_sample_is_harvested_whole_connected_and_only_once(tmp_path: Path) -
     assert "1,888" in first.stdout and "IsA" in first.stdout and "graph.db" in first.stdout
 
     snapshots = sorted((tmp_path / "state" / "snapshots").iterdir())
-    second = run("main.py", "--sample", "--state", tmp_path / "state")
+    second = run("main.py", "--sample", "--no-media", "--state", tmp_path / "state")
     assert second.returncode == 0, second.stderr
     assert re.search(r"requests +1\n", second.stdout)  # is the source there? nothing more
     assert "nothing was left to do" in second.stdout

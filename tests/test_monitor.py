@@ -12,7 +12,7 @@ from threading import Barrier, Event, Semaphore, Thread, current_thread
 import pytest
 
 from tools import monitor as monitor_module
-from tools.errors import Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
+from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
 from tools.monitor import Monitor
 from tools.pools import Pools
 from tools.settler import Settler
@@ -247,6 +247,22 @@ def test_a_source_that_is_down_spends_no_attempts_and_the_stage_goes_on_by_itsel
     assert harvest.run(*names(20))["finished"] == 20
     pauses = [float(record.getMessage().split()[2]) for record in caplog.records]
     assert len(pauses) >= 5 and pauses[-1] > 3 * pauses[0]
+
+
+def test_a_task_that_must_wait_for_something_holds_up_nobody_and_spends_nothing(
+    engine: EngineMaker,
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def work(task: Task) -> Done:
+        seen.append((task.uri, task.attempts))
+        if task.uri == "a" and len(seen) < 6:
+            raise ComeBack("the provider rests", 0.05)
+        return Done("finished")
+
+    assert engine({Stage("fetch", 1): work}, attempts=1).run(*"abcd")["finished"] == 4
+    assert {uri for uri, _ in seen[:4]} == set("abcd"), "the others waited for it"
+    assert {attempts for _, attempts in seen} == {0}
 
 
 def test_after_a_pause_one_task_goes_ahead_before_the_others_follow(engine: EngineMaker) -> None:

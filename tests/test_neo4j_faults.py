@@ -65,7 +65,15 @@ def test_a_full_disk_stops_the_harvest(tmp_path: Path, own_neo4j: Server) -> Non
     limit = log.stat().st_size + 20_000
     resource.prlimit(own_neo4j.status()["pid"], resource.RLIMIT_FSIZE, (limit, limit))
     try:
-        flags = ("--sample", "-q", "--state", tmp_path / "state", "--graph", own_neo4j.url)
+        flags = (
+            "--sample",
+            "--no-media",
+            "-q",
+            "--state",
+            tmp_path / "state",
+            "--graph",
+            own_neo4j.url,
+        )
         done = run("main.py", *flags, SHEAF_NEO4J_PASSWORD=own_neo4j.password)
     finally:
         own_neo4j.kill()
@@ -82,7 +90,15 @@ def test_a_full_disk_stops_the_harvest(tmp_path: Path, own_neo4j: Server) -> Non
 
 def test_a_read_only_server_stops_the_harvest(tmp_path: Path, own_neo4j: Server) -> None:
     start_with(own_neo4j, {"server.databases.default_to_read_only": "true"})
-    flags = ("--sample", "-q", "--state", tmp_path / "state", "--graph", own_neo4j.url)
+    flags = (
+        "--sample",
+        "--no-media",
+        "-q",
+        "--state",
+        tmp_path / "state",
+        "--graph",
+        own_neo4j.url,
+    )
     done = run("main.py", *flags, SHEAF_NEO4J_PASSWORD=own_neo4j.password)
     assert done.returncode == 5, done.stderr
     assert "cannot be written" in sentence_in(done.stderr)
@@ -103,7 +119,7 @@ def test_a_certificate_is_checked(tmp_path: Path, own_neo4j: Server) -> None:
     }
     start_with(own_neo4j, {"server.bolt.tls_level": "REQUIRED"} | files)
     url = f"neo4j+s://neo4j@localhost:{urlsplit(own_neo4j.url).port}"
-    flags = ("--sample", "-q", "--limit", 3, "--graph", url)
+    flags = ("--sample", "--no-media", "-q", "--limit", 3, "--graph", url)
     places = ("--state", tmp_path / "state")
     secret = own_neo4j.password
 

@@ -141,7 +141,7 @@ class Silence(SocketServer):
 
 
 def refusal(url: str, tmp_path: Path, password: str) -> str:
-    flags = ("--sample", "--state", tmp_path / "state", "--graph", url)
+    flags = ("--sample", "--no-media", "--state", tmp_path / "state", "--graph", url)
     done = run("main.py", *flags, SHEAF_NEO4J_PASSWORD=password, seconds=10)
     return says(done, 3)
 
@@ -183,5 +183,5 @@ def test_a_server_that_says_nothing_is_told_within_ten_seconds(tmp_path: Path) -
     ],
 )
 def test_an_address_that_cannot_be_is_refused_and_no_secret_shown(tmp_path: Path, url: str) -> None:
-    done = run("main.py", "--sample", "--state", tmp_path / "state", "--graph", url)
+    done = run("main.py", "--sample", "--no-media", "--state", tmp_path / "state", "--graph", url)
     assert "secret" not in says(done, 2)

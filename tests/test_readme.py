@@ -22,7 +22,7 @@ from neo4j import Driver
 import main
 from tests.command import ROOT, clean_environment, run
 from tests.examples import DOCUMENTS, README, blocks, commands, examples
-from tests.graph_world import graph_in, in_neo4j, in_sqlite
+from tests.graph_world import in_neo4j, in_sqlite
 from tests.neo4j_server import (
     AnyServer,
     ask,
@@ -47,11 +47,11 @@ BY_NAME = "A concept by its name; its senses share the name, so there may be sev
 BEGINS = "What begins at a name"
 ENDS = "What ends at a name, of one type"
 BETWEEN = "What there is between two names, in either direction"
-WITH_IMAGES = "How many concepts have images; 0 until media are harvested"
+WITH_IMAGES = "How many concepts have images"
 PATHS = "All paths of up to 3 relations between two names, the longest first"
 SHORTEST = "A shortest path of up to 10 relations that avoids some types"
-MEDIA = "The media of a concept, with licence and author; none until media are harvested"
-OF_RELATION = "The media of a relation, with licence and author; none until media are harvested"
+MEDIA = "The media of a concept, with licence and author"
+OF_RELATION = "The media of a relation, with licence and author"
 AVOIDED = {"HasContext", "SimilarTo", "DistinctFrom", "IsA"}
 
 DOG, CAT = "/c/en/dog", "/c/en/cat"
@@ -155,9 +155,9 @@ def attach_media(graph: Graph) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where `make run` was typed, with the media of a later version."""
+    """Where the sample was harvested; with few media, so that the answers can be known."""
     folder = tmp_path_factory.mktemp("readme")
-    done = run("main.py", "--sample", "-q", "--state", folder / "state")
+    done = run("main.py", "--sample", "--no-media", "-q", "--state", folder / "state")
     assert done.returncode == 0, done.stderr
     with closing(open_graph(f"sqlite:{folder / 'state/graph.db'}")) as graph:
         attach_media(graph)
@@ -176,15 +176,12 @@ def plain(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def sample_server(neo4j_server: AnyServer, tmp_path_factory: pytest.TempPathFactory) -> AnyServer:
-    """The same in Neo4j."""
+def sample_server(neo4j_server: AnyServer, folder: Path) -> AnyServer:
+    """The same in Neo4j, brought there as the README says."""
     server = emptied(neo4j_server)
-    state = tmp_path_factory.mktemp("readme-neo4j") / "state"
-    flags = ("--sample", "-q", "--state", state, "--graph", server.url)
-    done = run_with(server, "main.py", *flags, seconds=600)
+    flags = ("--from", "sqlite:state/graph.db", "--graph", server.url)
+    done = run_with(server, "main.py", "copy", *flags, cwd=folder, seconds=600)
     assert done.returncode == 0, done.stderr
-    with closing(graph_in(server)) as graph:
-        attach_media(graph)
     return server
 
 

@@ -13,10 +13,9 @@ import pytest
 
 from tools.errors import UsageError
 from tools.rules import RELATIONS
+from tools.secret import NEO4J_VARIABLE, PROXIES_VARIABLE
 from tools.settings import (
     DEFAULT_FILE,
-    NEO4J_VARIABLE,
-    PROXIES_VARIABLE,
     FilterSettings,
     HttpSettings,
     LogSettings,
@@ -397,13 +396,20 @@ def settings_of(cls: Any, where: str = "") -> Iterator[str]:
 
 def names_in(table: dict[str, Any], where: str = "") -> Iterator[str]:
     for key, value in table.items():
-        if isinstance(value, dict) and where + key != "http.limits":
+        if isinstance(value, dict) and where + key not in ("http.limits", "extend.servers"):
             yield from names_in(value, f"{where}{key}.")
         else:
             yield where + key
 
 
-NO_DEFAULT = {"limit", "depth", "proxy.file", "neo4j.password_file"}
+NO_DEFAULT = {
+    "limit",
+    "depth",
+    "proxy.file",
+    "neo4j.password_file",
+    "extend.enough",
+    "extend.keys_file",
+}
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
 
 
@@ -424,3 +430,53 @@ def test_the_example_uncommented_is_the_defaults() -> None:
     for name in NO_DEFAULT:
         text = re.sub(rf"^{name.rpartition('.')[2]} *=.*$", "", text, flags=re.MULTILINE)
     assert loaded(text) == Settings()
+
+
+# ---- media
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ground = 'everything'", "extend.ground must be one of concepts, relations, both"),
+        ("images = -1", "extend.images must be 0 or more"),
+        ("max_pixels = 0", "extend.max_pixels must be more than 0"),
+        ("providers = ['comons']", "unknown provider comons; did you mean commons?"),
+        ("licences = ['by-as']", "unknown licence by-as; did you mean by-sa?"),
+        ("servers = {commons = 'commons.org'}", "extend.servers.commons must be like http://host"),
+        ("servers = {wiki = 'http://a'}", "unknown provider wiki; known: commons"),
+        ("servers = ['http://a']", "extend.servers must be a table of texts"),
+        (
+            "keys = {giphy = 'hunter2'}",
+            "unknown setting extend.keys; did you mean extend.keys_file",
+        ),
+    ],
+)
+def test_mistakes_about_media_are_named(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(written(f"[extend]\n{text}"), {})
+    assert str(caught.value).startswith(sentence)
+
+
+def test_keys_come_from_the_environment_and_from_a_file_for_their_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text('freesound = "hunter2"\nflickr = "from the file"\n')
+    keys.chmod(0o600)
+    monkeypatch.setenv("SHEAF_FLICKR_KEY", " from the environment ")
+    settings = load(written("[extend]\nkeys_file = 'keys.toml'"), {})
+    assert settings.extend.keys == {"freesound": "hunter2", "flickr": "from the environment"}
+    assert "hunter2" not in repr(settings)
+    keys.chmod(0o640)
+    with pytest.raises(UsageError, match="others can read it: chmod 600"):
+        load(written("[extend]\nkeys_file = 'keys.toml'"), {})
+
+
+@pytest.mark.parametrize("text", ["hunter2", "commons = 'hunter2'", "giphy = 2", "giphy = ['a']"])
+def test_a_file_of_keys_that_cannot_be_read_is_not_shown(tmp_path: Path, text: str) -> None:
+    (tmp_path / "keys.toml").write_text(text)
+    (tmp_path / "keys.toml").chmod(0o600)
+    with pytest.raises(UsageError, match="must have lines like freesound") as caught:
+        load(written("[extend]\nkeys_file = 'keys.toml'"), {})
+    assert "hunter2" not in str(caught.value)

@@ -99,6 +99,26 @@ def test_what_is_no_concept(bad: str) -> None:
     assert not uri.is_concept(bad)
 
 
+assertions = st.builds(uri.assertion, st.just("/r/CapableOf"), concepts, concepts)
+
+
+@given(st.sets(st.one_of(concepts, assertions), min_size=1, max_size=4))
+@example({"/c/en/a@b", "/c/en/a/b", "/c/en/dog/image", "/c/en/.hidden", LONG, LONG + "b"})
+@example(
+    {
+        uri.assertion("/r/IsA", "/c/en/a@c@en", "/c/en/b"),
+        uri.assertion("/r/IsA", "/c/en/a/c/en", "/c/en/b"),
+    }
+)
+def test_no_two_share_a_folder_and_no_name_is_odd(owners: set[str]) -> None:
+    folders = [uri.media_folder(owner) for owner in owners]
+    assert len(set(folders)) == len(owners)
+    for name in (name for folder in folders for name in folder.split("/")):
+        assert 0 < len(name.encode()) <= 255
+        assert not name.startswith(".")
+        assert name not in ("image", "audio", "visual")
+
+
 @given(concepts)
 def test_a_concept_stays_on_one_line_and_in_its_folder(concept: str) -> None:
     assert len(concept.splitlines()) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tools import uri
 from tools.add import Entity, Page, Relation, endpoints
-from tools.rules import Filter
+from tools.rules import Filter, is_showable
 from tools.stage import Done, Found, Task
 
 
@@ -20,10 +21,16 @@ class Source(Protocol):
 
 
 class Fetcher:
-    def __init__(self, source: Source, wanted: Filter, depth: int | None) -> None:
+    """`ground` says what gets media: concepts, relations, both or nothing."""
+
+    def __init__(
+        self, source: Source, wanted: Filter, depth: int | None, ground: str = "nothing"
+    ) -> None:
         self._source = source
         self._wanted = wanted
         self._depth = depth
+        self._next = "to_extend" if ground in ("concepts", "both") else "finished"
+        self._shows_relations = ground in ("relations", "both")
 
     def __call__(self, task: Task) -> Done:
         kept = [each for each in self._source.page(task.uri) if self._keeps(task.uri, each)]
@@ -31,9 +38,18 @@ class Fetcher:
         page = Page([Entity.of(each) for each in concepts], kept)
         if self._depth is not None and task.depth >= self._depth:
             concepts = []
-        return Done("finished", [Found(task.stage.name, concepts)], page)
+        found = [Found(task.stage.name, concepts)]
+        if self._shows_relations:
+            found.append(Found("extend", [each.uri for each in kept if is_groundable(each)]))
+        return Done(self._next, found, page)
 
     def _keeps(self, concept: str, each: Relation) -> bool:
         return self._wanted.keeps(
             each.type, each.start, each.end, each.weight
         ) and self._wanted.belongs_to(concept, each.start, each.end)
+
+
+def is_groundable(relation: Relation) -> bool:
+    """Can it be shown? And is its URI its own, not just what a page calls it?"""
+    expected = uri.assertion(f"/r/{relation.type}", relation.start, relation.end)
+    return is_showable(relation.type) and relation.uri == expected

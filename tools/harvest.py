@@ -65,6 +65,7 @@ class Harvest:
         self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
         self._take_back_at: float | None = None
         self._fatal: Fatal | None = None
+        self.has_worked = False
         self.verdict = "done"
         self._settler = Settler(self.pools, job.store, self._note_end)
         self._monitors: list[Monitor] = []
@@ -88,7 +89,8 @@ class Harvest:
             show()
         if self._fatal is not None:
             raise self._fatal
-        if new or self.pools.moves > before:
+        self.has_worked = bool(new) or self.pools.moves > before
+        if self.has_worked:
             snapshot(self._file)
         else:
             self.verdict = "nothing was left to do"

@@ -16,6 +16,7 @@ from threading import Thread
 from typing import cast
 
 from tools.errors import (
+    ComeBack,
     Fatal,
     GiveUp,
     HarvestError,
@@ -234,6 +235,9 @@ class Monitor(Thread):
             case Unavailable():
                 self._rest(reason, error.delay)
                 self._pools.retry_later(task, reason, spent=False)
+            case ComeBack():
+                logger.info("%s later uri=%r: %s", self.stage.name, task.uri, reason)
+                self._pools.retry_later(task, reason, error.delay, spent=False)
             case RetryLater() if task.attempts + 1 < self._attempts:
                 delay = FIRST_RETRY_S * 2**task.attempts * random.uniform(0.5, 1.5)
                 delay = min(error.delay or delay, LONGEST_RETRY_S)

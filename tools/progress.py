@@ -37,12 +37,19 @@ class Progress:
         self._line_due = self._begun + LINE_EVERY_S
         self._bars: dict[str, tqdm[Any]] = {}
         self._relations: tqdm[Any] | None = None
+        self._media: tqdm[Any] | None = None
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._begun
+
+    def media_rows(self) -> list[tuple[str, int]]:
+        names = {"image": "images", "audio": "sounds", "visual": "gifs"}
+        return [
+            (name, self._adder.media[kind]) for kind, name in names.items() if self._adder.media
+        ]
 
     def __call__(self) -> None:
         self._collect()
@@ -54,7 +61,7 @@ class Progress:
 
     def close(self) -> None:
         self()
-        for bar in (*self._bars.values(), self._relations):
+        for bar in (*self._bars.values(), self._relations, self._media):
             if bar is not None:
                 bar.close()
 
@@ -65,6 +72,8 @@ class Progress:
                 total=0, initial=self._pools.done(stage), unit="", bar_format=text + "{postfix}"
             )
         self._relations = tqdm(unit="", bar_format="relations {n:,} written, {rate_fmt}")
+        if any(stage.name == "extend" for stage in self._stages):
+            self._media = tqdm(unit="", bar_format="media     {n:,} kept, {rate_fmt}")
 
     def _draw(self) -> None:
         for stage in self._stages:
@@ -74,13 +83,16 @@ class Progress:
             bar.set_postfix_str(f"{active} at work", refresh=False)
             bar.update(done - bar.n)
             bar.refresh()
-        if self._relations is not None:
-            self._relations.update(self._adder.written - self._relations.n)
-            self._relations.refresh()
+        written = ((self._relations, self._adder.written), (self._media, self._adder.media.total()))
+        for line, number in written:
+            if line is not None:
+                line.update(number - line.n)
+                line.refresh()
 
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
-        return f"{pools} relations={self._adder.written} requests={self.requests.total()}"
+        adder, requests = self._adder, self.requests.total()
+        return f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
 
     def _collect(self) -> None:
         try:
@@ -125,21 +137,27 @@ def summary(
     graph: Counts | None,
     by_type: Mapping[str, int],
     failures: Mapping[str, int],
+    refusals: Mapping[str, int],
     progress: Progress,
     places: Mapping[str, object],
 ) -> str:
     """What a person wants to know when the harvest ends."""
     parts = {
         "Pools": columns(pools.items()),
-        "Graph": table([("concepts", graph.entities), ("relations", graph.relations)])
-        if graph
-        else "",
+        "Graph": table(_graph_rows(graph)) if graph else "",
+        "Media of this run": table(progress.media_rows()),
+        "Files refused, by reason": table(refusals.items()),
         "Relations by type": columns(by_type.items()),
         "Failures by reason": table(failures.items()),
         "This run": table(_run_rows(progress)),
         "Where things are": table(places.items()),
     }
     return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
+
+
+def _graph_rows(graph: Counts) -> list[tuple[str, int]]:
+    rows = [("concepts", graph.entities), ("relations", graph.relations)]
+    return [*rows, ("media", graph.media)] if graph.media else rows
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:

@@ -82,6 +82,18 @@ def is_showable(relation: str) -> bool:
     return relation in CONNECTIVES
 
 
+def search_text(owner: str) -> str:
+    """What to search for, for a concept or a relation that can be shown.
+
+    >>> search_text("/a/[/r/CapableOf/,/c/en/dog/n/,/c/en/bark/]")
+    'dog can bark'
+    """
+    if not owner.startswith("/a/"):
+        return concept_search_text(owner)
+    rel, start, end = uri.parse_assertion(owner)
+    return relation_search_text(relation_name(rel), start, end)
+
+
 def concept_search_text(concept: str) -> str:
     """
     >>> concept_search_text("/c/en/guide_dog/n/wn/animal")

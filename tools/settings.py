@@ -7,27 +7,38 @@ file that only its owner can read, and is never part of a printed setting.
 from __future__ import annotations
 
 import argparse
-import difflib
-import math
-import os
-import stat
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any
 from urllib.parse import urlsplit
 
-from tools import uri
+from tools import secret, uri
 from tools.errors import UsageError
 from tools.rules import ALL_RELATIONS, RELATIONS
+from tools.table import build, unknown
 
 DEFAULT_FILE = Path("sheaf.toml")
-PROXIES_VARIABLE = "SHEAF_PROXIES"
-NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
 PLACES = ("state", "graph", "media")
 LEVELS = ("debug", "info", "warning", "error")
+GROUNDS = ("concepts", "relations", "both")
+PROVIDERS = (
+    "commons",
+    "openverse",
+    "inaturalist",
+    "freesound",
+    "flickr",
+    "pexels",
+    "giphy",
+    "archive",
+)
+LICENCES = (
+    *("cc0", "pdm", "pd", "by", "by-sa", "by-nc", "by-nd", "by-nc-sa", "by-nc-nd", "pexels"),
+)
+KEYED = ("openverse", "freesound", "flickr", "pexels", "giphy")
+"""Providers that take a key; all but the first need one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +50,52 @@ class FilterSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtendSettings:
+    """What gets media, from where, and what a good file is."""
+
+    ground: str = "both"
+    images: int = 5
+    sounds: int = 5
+    gifs: int = 5
+    enough: int | None = None
+    providers: tuple[str, ...] = PROVIDERS[:-1]
+    servers: Mapping[str, str] = field(default_factory=dict)
+    licences: tuple[str, ...] = ("cc0", "pdm", "pd", "by", "by-sa", "pexels")
+    keys_file: Path | None = None
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # not from TOML
+    rest_s: float = 30.0
+    file_timeout_s: float = 60.0
+    image_max_bytes: int = 20_000_000
+    sound_max_bytes: int = 3_145_728
+    gif_max_bytes: int = 20_000_000
+    min_side: int = 100
+    max_pixels: int = 50_000_000
+    max_frames: int = 1000
+    max_frame_pixels: int = 300_000_000
+    min_seconds: float = 0.2
+    max_seconds: float = 300.0
+    near_bits: int = 4
+    refuse: tuple[str, ...] = ("noai", "noimageai", "noindex", "noimageindex", "noml")
+    sheets: int = 24
+
+    @property
+    def wanted(self) -> dict[str, int]:
+        """How many files of each kind."""
+        return {"image": self.images, "audio": self.sounds, "visual": self.gifs}
+
+    @property
+    def is_wanted(self) -> bool:
+        return any(self.wanted.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
     contact: str = ""
     connect_timeout_s: float = 10.0
     answer_timeout_s: float = 60.0
     max_bytes: int = 50_000_000
     tries: int = 4
+    private_hosts: tuple[str, ...] = ()
     limits: Mapping[str, tuple[str, ...]] = field(
         default_factory=lambda: {"api.conceptnet.io": ("120/minute", "3600/hour")}
     )
@@ -82,6 +133,7 @@ class Settings:
     attempts: int = 5
     stop_grace_s: float = 30.0
     filter: FilterSettings = field(default_factory=FilterSettings)
+    extend: ExtendSettings = field(default_factory=ExtendSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
@@ -99,13 +151,17 @@ class Settings:
     def pools_file(self) -> Path:
         return self.state / "pools.db"
 
+    @property
+    def sheets(self) -> Path:
+        return self.state / "sheets"
+
 
 def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """Defaults, then the file (`sheaf.toml` if there is one), then the flags that were given."""
     table = read_toml(path)
     table |= {key: value for key, value in flags.items() if value is not None}
-    settings = _build(Settings, table, "")
-    settings = _with_password(_with_proxies(settings))
+    settings = build(Settings, table)
+    settings = _with_secrets(settings)
     _check(settings)
     return settings
 
@@ -138,99 +194,14 @@ def read_toml(path: Path | None) -> dict[str, Any]:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
 
 
-T = TypeVar("T")
-
-
-def _build(cls: type[T], table: Mapping[str, Any], where: str) -> T:
-    types = get_type_hints(cls)
-    known = [each.name for each in fields(cls) if each.repr]  # type: ignore[arg-type]
-    for key in table:
-        if key not in known:
-            raise UsageError(_unknown(where + key, key, known))
-    return cls(**{key: _convert(types[key], value, where + key) for key, value in table.items()})
-
-
-def _unknown(name: str, key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = (
-        f"did you mean {name.removesuffix(key)}{near[0]}?" if near else f"known: {', '.join(known)}"
+def _with_secrets(settings: Settings) -> Settings:
+    proxy, neo4j, extend = settings.proxy, settings.neo4j, settings.extend
+    return replace(
+        settings,
+        proxy=replace(proxy, urls=secret.proxies(proxy.file)),
+        neo4j=replace(neo4j, password=secret.neo4j_password(neo4j.password_file)),
+        extend=replace(extend, keys=secret.keys(KEYED, extend.keys_file)),
     )
-    return f"unknown setting {name}; {hint}"
-
-
-def _convert(wanted: Any, value: Any, name: str) -> Any:
-    if is_dataclass(wanted):
-        if not isinstance(value, Mapping):
-            raise UsageError(f"{name} is a section: write [{name}] and its settings below it")
-        return _build(cast(type[Any], wanted), value, f"{name}.")
-    accept, kind = KINDS[wanted]
-    result = accept(value)
-    if result is None:
-        raise UsageError(f"{name} must be {kind}, not {value!r}")
-    return result
-
-
-def _exactly(kind: type) -> Callable[[Any], Any]:
-    """bool is an int in Python, but `workers = true` is a mistake."""
-    return lambda value: value if type(value) is kind else None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) and math.isfinite(value) else None
-
-
-def _path(value: Any) -> Path | None:
-    return Path(value).expanduser() if isinstance(value, str | Path) and str(value) else None
-
-
-def _texts(value: Any) -> tuple[str, ...] | None:
-    is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
-    return tuple(value) if is_list else None
-
-
-def _texts_by_name(value: Any) -> dict[str, tuple[str, ...]] | None:
-    table = {key: _texts(texts) for key, texts in value.items()} if isinstance(value, dict) else {}
-    return None if None in table.values() or not isinstance(value, dict) else table  # type: ignore[return-value]
-
-
-KINDS: dict[Any, tuple[Callable[[Any], Any], str]] = {
-    str: (_exactly(str), "text"),
-    bool: (_exactly(bool), "true or false"),
-    int: (_exactly(int), "a whole number"),
-    int | None: (_exactly(int), "a whole number"),
-    float: (_number, "a number"),
-    Path: (_path, "a path"),
-    Path | None: (_path, "a path"),
-    tuple[str, ...]: (_texts, "a list of texts"),
-    Mapping[str, tuple[str, ...]]: (_texts_by_name, "a table of lists of texts"),
-}
-
-
-def _with_proxies(settings: Settings) -> Settings:
-    """Proxies hold passwords: from the environment, or from a file nobody else can read."""
-    text = os.environ.get(PROXIES_VARIABLE, "")
-    if settings.proxy.file is not None:
-        text += "\n" + read_secret(settings.proxy.file)
-    urls = tuple(line.strip() for line in text.replace(",", "\n").splitlines() if line.strip())
-    return replace(settings, proxy=replace(settings.proxy, urls=urls))
-
-
-def _with_password(settings: Settings) -> Settings:
-    password = os.environ.get(NEO4J_VARIABLE, "")
-    if not password and settings.neo4j.password_file is not None:
-        password = read_secret(settings.neo4j.password_file).strip("\r\n")
-    return replace(settings, neo4j=replace(settings.neo4j, password=password))
-
-
-def read_secret(path: Path) -> str:
-    try:
-        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise UsageError(f"{path} holds secrets but others can read it: chmod 600 {path}")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError:  # its text holds the secret
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
 
 
 def _check(settings: Settings) -> None:
@@ -246,17 +217,43 @@ def _check(settings: Settings) -> None:
         _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
     _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
     _require(bool(settings.filter.languages), "filter.languages must name at least one language")
-    for relation in settings.filter.relations:
-        if relation not in ALL_RELATIONS:
-            raise UsageError(
-                _unknown(relation, relation, ALL_RELATIONS).replace("setting", "relation")
-            )
+    _require_known("relation", settings.filter.relations, ALL_RELATIONS)
+    _check_extend(settings.extend)
     for number, proxy in enumerate(settings.proxy.urls, 1):
         _require(
             _is_proxy(proxy),
             f"proxy number {number} must be like http://user:password@host:port and begin with one"
             f" of {', '.join(PROXY_SCHEMES)}; in a password / # ? [ are written %2F %23 %3F %5B",
         )
+
+
+def _check_extend(extend: ExtendSettings) -> None:
+    _require(extend.ground in GROUNDS, f"extend.ground must be one of {', '.join(GROUNDS)}")
+    for name in ("images", "sounds", "gifs", "sheets", "near_bits", "min_seconds"):
+        _require(getattr(extend, name) >= 0, f"extend.{name} must be 0 or more")
+    for name in (each.name for each in fields(extend) if each.name.startswith("max_")):
+        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
+    for name in ("rest_s", "file_timeout_s", "image_max_bytes", "sound_max_bytes", "gif_max_bytes"):
+        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
+    _require(extend.enough is None or extend.enough >= 0, "extend.enough must be 0 or more")
+    _require_known("provider", (*extend.providers, *extend.servers), PROVIDERS)
+    _require_known("licence", extend.licences, LICENCES)
+    for name, server in extend.servers.items():
+        _require(is_address(server), f"extend.servers.{name} must be like http://host:port")
+
+
+def is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _require_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown(name, name, known).replace("setting", what))
 
 
 def _is_proxy(url: str) -> bool:

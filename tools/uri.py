@@ -11,7 +11,10 @@ A concept is `/c/<language>/<text>[/<part of speech>[/<source>/<sense>]]`, a rel
 
 from __future__ import annotations
 
+import hashlib
 import re
+
+LONGEST_NAME = 200  # bytes of a folder's name; file systems allow 255
 
 # Not `.` and `..`, which mean something else in an address, and not a lone `,`: it would cut an
 # assertion in the wrong place.
@@ -121,3 +124,28 @@ def parse_assertion(uri: str) -> tuple[str, str, str]:
         raise ValueError(f"not an assertion: {uri!r}")
     rel, start, end = (piece.removeprefix("/") for piece in pieces)
     return f"/{rel}", *(part if is_external(part) else f"/{part}" for part in (start, end))  # type: ignore[return-value]
+
+
+def media_folder(uri: str) -> str:
+    """Where the media of a concept or relation lie; no two share a folder.
+
+    >>> media_folder("/c/en/dog/v"), media_folder("/a/[/r/CapableOf/,/c/en/dog/,/c/en/bark/]")
+    ('en/dog/v', '[@r@CapableOf@,@c@en@dog@,@c@en@bark@]')
+    >>> media_folder("/c/en/a~b"), media_folder("/c/en/dog/image")
+    ('en/a~941528e5e77c9a1f', 'en/dog/image~6105d6cc76af4003')
+    """
+    if uri.startswith("/a/"):
+        name = uri[3:].replace("/", "@")
+        return _marked(name, uri) if "@" in uri or not _is_plain(name) else name
+    return "/".join(each if _is_plain(each) else _marked(each, each) for each in uri.split("/")[2:])
+
+
+def _is_plain(name: str) -> bool:
+    """Not too long, not hidden, and neither a kind of media nor like a name that is marked."""
+    is_special = name.startswith(".") or name in ("image", "audio", "visual") or "~" in name
+    return len(name.encode()) <= LONGEST_NAME and not is_special
+
+
+def _marked(name: str, whole: str) -> str:
+    beginning = name.encode()[: LONGEST_NAME - 17].decode(errors="ignore").partition("~")[0]
+    return f"{beginning.lstrip('.')}~{hashlib.sha256(whole.encode()).hexdigest()[:16]}"

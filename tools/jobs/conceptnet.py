@@ -1,7 +1,5 @@
-"""The job `conceptnet`: walk breadth-first from seed concepts, keep what passes the filter.
-
-Its stages are `fetch` (relations) and `extend` (media). This version brings no worker for the
-second, so every concept is finished when it is fetched; the pools of both are there.
+"""The job `conceptnet`: walk breadth-first from seed concepts, keep what passes the filter, and get
+media for what was kept. Its stages are `fetch` (relations) and `extend` (media).
 """
 
 from __future__ import annotations
@@ -10,13 +8,19 @@ import json
 from collections.abc import Mapping, Sequence
 from threading import Event
 
-from tools.add import Adder, Graph
+from tools.add import Adder, Attachment, Graph
+from tools.download import Downloader
+from tools.draft import Drafts
 from tools.errors import UsageError
+from tools.extend import Extender, Wanted
 from tools.fetch import Fetcher
+from tools.guard import host_of
 from tools.http import Client
+from tools.ledger import Ledger
+from tools.providers import catalogue
 from tools.proxy import Proxies
 from tools.rules import Filter
-from tools.settings import Settings
+from tools.settings import Settings, is_address
 from tools.sources.api import ApiSource
 from tools.stage import Found, Order, Stage, Worker
 
@@ -27,37 +31,76 @@ class ConceptnetJob:
     """`world` says what is harvested, so that a sample never mixes with the real thing."""
 
     def __init__(self, settings: Settings, graph: Graph, stop: Event, world: str) -> None:
-        chosen = settings.filter
-        wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
-        connections = settings.fetch_workers + settings.extend_workers
-        self.client = Client(settings.http, Proxies(settings.proxy.urls), stop, connections)
-        self.source = ApiSource(_base_url(settings.source), self.client, wanted)
-        self.store = Adder(graph)
-        self.stages: Sequence[Stage] = (_fetch_stage(settings), _extend_stage(settings))
-        self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
-        self.workers: Mapping[str, Worker] = {"fetch": Fetcher(self.source, wanted, settings.depth)}
         self._settings = settings
         self._world = world
+        self._stop = stop
+        chosen = settings.filter
+        wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
+        ground = settings.extend.ground if settings.extend.is_wanted else "nothing"
+        self.client = _client(settings, stop)
+        self.source = ApiSource(_base_url(settings.source), self.client, wanted)
+        self.ledger = Ledger(settings.media)
+        self._drafts = Drafts(settings.state / "drafts", settings.media)
+        self.store = Adder(graph, self._book)
+        self.stages: Sequence[Stage] = (_fetch_stage(settings), _extend_stage(settings))
+        self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
+        self.workers: Mapping[str, Worker] = {
+            "fetch": Fetcher(self.source, wanted, settings.depth, ground)
+        }
+        if settings.extend.is_wanted:
+            self.workers = {**self.workers, "extend": self._extender()}
 
     def identity(self) -> dict[str, str]:
         return {"job": NAME, "world": self._world}
 
     def choices(self) -> dict[str, str]:
-        chosen = self._settings.filter
+        chosen, extend = self._settings.filter, self._settings.extend
         return {
             "languages": " ".join(chosen.languages),
             "min_weight": str(chosen.min_weight),
             "relations": " ".join(chosen.relations),
             "senses": json.dumps(chosen.senses),
             "depth": json.dumps(self._settings.depth),
+            "media": f"{extend.images} images, {extend.sounds} sounds and {extend.gifs} gifs for "
+            + (extend.ground if extend.is_wanted else "nothing"),
         }
 
     def open(self) -> None:
         """Raises Unreachable if the source does not answer."""
         self.source.check()
+        self.ledger.tidy()
 
     def close(self) -> None:
         self.client.close()
+
+    def _extender(self) -> Extender:
+        extend, media = self._settings.extend, self._settings.media
+        return Extender(
+            catalogue.opened(extend, self.client),
+            Downloader(self.client, extend),
+            self._drafts,
+            media,
+            Wanted(extend.wanted, extend.enough),
+            self._settings.attempts,
+            self._stop,
+        )
+
+    def _book(self, attachments: Sequence[Attachment]) -> None:
+        self.ledger.add(attachments)
+        self._drafts.remove([each.owner for each in attachments])
+
+
+def _client(settings: Settings, stop: Event) -> Client:
+    named = (settings.source, *settings.extend.servers.values())
+    return Client(
+        settings.http,
+        Proxies(settings.proxy.urls),
+        stop,
+        settings.fetch_workers + settings.extend_workers,
+        limits=catalogue.limits(settings.extend),
+        trusted=[host_of(url) for url in named if is_address(url)],
+        budgets=settings.state / "budgets.db",
+    )
 
 
 def _fetch_stage(settings: Settings) -> Stage:
@@ -71,6 +114,6 @@ def _extend_stage(settings: Settings) -> Stage:
 
 
 def _base_url(source: str) -> str:
-    if not source.startswith(("http://", "https://")):
+    if not is_address(source):
         raise UsageError(f"the source {source!r} is not an address: write it like http://host:port")
     return source

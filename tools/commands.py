@@ -1,0 +1,138 @@
+"""What main.py does besides harvesting: copies, files, pages and a mirror. Each returns an exit
+code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from tools import credits
+from tools.add import Counts, Graph
+from tools.copying import arrived, copy
+from tools.errors import Fatal, Unavailable, Unreachable, UsageError
+from tools.export import export
+from tools.graphs import is_same, open_graph, visit_graph
+from tools.ledger import Ledger
+from tools.progress import bar
+from tools.sample import world
+from tools.sample.assertions import Assertions
+from tools.sample.mirror import Mirror
+from tools.settings import Settings
+from tools.sheet import index, sheet
+
+
+def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
+    url = arguments.source_graph or settings.embedded_graph
+    if is_same(url, settings.graph_url):
+        raise UsageError("copy needs another graph to write: --graph neo4j://user@host:7687")
+    password = settings.neo4j.password
+    with ExitStack() as stack:
+        source = stack.enter_context(closing(existing_graph(url, password)))
+        target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
+        try:
+            whole = source.counts()
+            with bar("copied", sum(whole), arguments.quiet) as show:
+                copy(source, target, show)
+            with bar("verified", sum(whole), arguments.quiet) as show:
+                there = arrived(source, target, show)
+            whole = source.counts()
+        except Unavailable as error:
+            raise Unreachable(f"{error}; the same command goes on from here") from error
+        return tell_copied(whole, there, settings.graph_url, arguments.quiet)
+
+
+def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
+    if there != whole:
+        missing = ", ".join(
+            f"{number - found:,} of {number:,} {name}"
+            for name, number, found in zip(Counts._fields, whole, there, strict=True)
+            if number != found
+        )
+        raise Fatal(f"{target} lacks {missing}: start the same command again")
+    if not quiet:
+        counts = ", ".join(f"{number:,} {name}" for name, number in whole._asdict().items())
+        print(f"{target} holds all of it: {counts}")
+    return 0
+
+
+def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
+    if arguments.target is None:
+        raise UsageError("export needs a folder: python main.py export DIR")
+    folder = Path(arguments.target)
+    with (
+        closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
+        bar("exported", sum(graph.counts()), arguments.quiet) as show,
+    ):
+        export(graph, folder, show)
+    if not arguments.quiet:
+        print(f"{folder} is complete; load it into a stopped server: scripts/neo4j import {folder}")
+    return 0
+
+
+def existing_graph(url: str, password: str) -> Graph:
+    graph = visit_graph(url, password)
+    if graph is None:
+        raise UsageError(f"there is no graph at {url}")
+    return graph
+
+
+def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Of one concept and its relations, or of everything."""
+    wanted = None if arguments.target is None else [arguments.target]
+    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
+        found = credits.credits(graph, wanted)
+        if arguments.format == "csv":
+            credits.as_csv(found, sys.stdout)
+        else:
+            for line in credits.as_text(found):
+                print(line)
+    return 0
+
+
+def write_sheets(settings: Settings, arguments: argparse.Namespace) -> int:
+    """The page of one concept, or of those that got media last."""
+    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
+        if arguments.target is not None:
+            print(sheet(graph, settings.media, arguments.target, settings.sheets))
+        elif page := latest_sheets(graph, settings, arguments.quiet):
+            print(page)
+        else:
+            raise UsageError(f"no concept has media in {settings.media} yet: name one")
+    return 0
+
+
+def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
+    """Pages of the concepts that got media last, and their index; None if there are none."""
+    concepts = Ledger(settings.media).latest(settings.extend.sheets)
+    if not concepts:
+        return None
+    with bar("pages", len(concepts), quiet) as show:
+        return index(graph, settings.media, concepts, settings.sheets, show)
+
+
+def serve_mirror(arguments: argparse.Namespace) -> int:
+    if arguments.source is None and not arguments.sample:
+        raise UsageError("mirror needs --source FILE: an assertions file in the dump's format")
+    try:
+        data = (
+            Assertions(world.lines())
+            if arguments.sample
+            else Assertions.open(Path(arguments.source))
+        )
+        limits = [(600, 60.0), (6000, 3600.0)] if arguments.rate_limit else None
+        server = Mirror(data, arguments.host, arguments.port, limits)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the mirror cannot start: {error}") from error
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        server.close()
+    return 0

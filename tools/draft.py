@@ -1,0 +1,117 @@
+"""What an unfinished search for media has gathered, kept from one attempt to the next.
+
+Promise: a task that comes back, after a crash, a pause or a graph that was away, fetches no file a
+second time and asks nobody again who has answered. A draft appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from tools.add import KINDS, Media
+from tools.errors import StopHarvest
+from tools.providers import Candidate
+from tools.uri import media_folder
+
+
+class Offer(NamedTuple):
+    """A candidate that could not be fetched yet."""
+
+    provider: str
+    kind: str
+    candidate: Candidate
+
+
+@dataclass(slots=True)
+class Draft:
+    owner: str
+    media: list[Media] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)  # provider/kind, whoever answered
+    exhausted: list[str] = field(default_factory=list)  # whose offers have all been tried
+    refused: list[dict[str, str]] = field(default_factory=list)
+    links: list[dict[str, str]] = field(default_factory=list)
+    open: list[Offer] = field(default_factory=list)
+
+    def of_kind(self, kind: str) -> list[Media]:
+        return [each for each in self.media if each.kind == kind]
+
+    def refuse(self, provider: str, kind: str, url: str, reason: str) -> None:
+        self.refused.append({"provider": provider, "kind": kind, "url": url, "reason": reason})
+
+    def link(self, provider: str, kind: str, found: Sequence[Candidate]) -> None:
+        self.links += [{"provider": provider, "kind": kind, "page": each.page} for each in found]
+
+    def knows(self, url: str) -> bool:
+        """Kept, refused or still to be fetched, whoever offered it."""
+        return (
+            any(each.source == url for each in self.media)
+            or any(each["url"] == url for each in self.refused)
+            or any(each.candidate.url == url for each in self.open)
+        )
+
+
+class Drafts:
+    """The drafts of a harvest: one file each in a folder of its state."""
+
+    def __init__(self, folder: Path, media: Path) -> None:
+        self._folder = folder
+        self._media = media
+
+    def open(self, owner: str) -> Draft:
+        """What is known about an owner; files nobody knows about are removed."""
+        draft = self._read(owner)
+        draft.media = [each for each in draft.media if self._is_there(each)]
+        self._remove_leftovers(draft)
+        return draft
+
+    def save(self, draft: Draft) -> None:
+        path = self._path(draft.owner)
+        part = path.with_suffix(".part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(orjson.dumps(asdict(draft), default=tuple))
+            part.replace(path)
+        except OSError as error:
+            raise StopHarvest(
+                f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
+            ) from error
+
+    def remove(self, owners: Sequence[str]) -> None:
+        for owner in owners:
+            self._path(owner).unlink(missing_ok=True)
+
+    def _path(self, owner: str) -> Path:
+        name = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        return self._folder / name[:2] / f"{name}.json"
+
+    def _read(self, owner: str) -> Draft:
+        """A draft that cannot be read is none: its files are fetched again."""
+        try:
+            table: dict[str, Any] = orjson.loads(self._path(owner).read_bytes())
+            table["media"] = [Media(*each) for each in table["media"]]
+            table["open"] = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
+            return Draft(**table)
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return Draft(owner)
+
+    def _is_there(self, each: Media) -> bool:
+        try:
+            return (self._media / each.path).stat().st_size == each.bytes
+        except OSError:
+            return False
+
+    def _remove_leftovers(self, draft: Draft) -> None:
+        """Files of an attempt that was killed: this attempt fetches them again."""
+        known = {each.path for each in draft.media}
+        folder = media_folder(draft.owner)
+        for kind in KINDS:
+            place = self._media / folder / kind
+            for path in list(place.iterdir()) if place.is_dir() else ():
+                if f"{folder}/{kind}/{path.name}" not in known:
+                    path.unlink(missing_ok=True)

@@ -1,0 +1,207 @@
+"""Worker of the extend stage: one concept or relation -> its images, sounds and gifs.
+
+Promise: providers are asked in their order until there are enough good files. What failed only
+because somebody was down or limits us is tried again later; what nobody has is finished without.
+Whatever an attempt has gathered is kept for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from tools.add import Attachment, Media
+from tools.draft import Draft, Drafts, Offer
+from tools.errors import ComeBack, GiveUp, Interrupted, RetryLater, ServerTrouble, Unavailable
+from tools.providers import Candidate
+from tools.providers.patient import PatientProvider
+from tools.rules import search_text
+from tools.stage import Done, Task
+from tools.uri import media_folder
+
+ORDER = ("audio", "image", "visual")
+SHORTEST_WAIT_S = 1.0
+
+
+class Downloads(Protocol):
+    """How a candidate becomes a file."""
+
+    def keep(
+        self,
+        candidate: Candidate,
+        kind: str,
+        provider: str,
+        root: Path,
+        folder: str,
+        number: int,
+        kept: Sequence[Media],
+    ) -> Media: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many files of each kind, and how many are enough not to wait for more."""
+
+    number: Mapping[str, int]
+    enough: int | None
+
+    def is_short(self, kind: str, kept: int) -> bool:
+        wanted = self.number[kind]
+        return kept < (wanted if self.enough is None else min(self.enough, wanted))
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One go at one owner, and why it may not be the last."""
+
+    draft: Draft
+    folder: str
+    text: str
+    waits: dict[str, Unavailable] = field(default_factory=dict)  # by kind
+    troubles: dict[str, ServerTrouble] = field(default_factory=dict)  # by kind
+
+    @property
+    def is_of_relation(self) -> bool:
+        return self.draft.owner.startswith("/a/")
+
+
+class Extender:
+    def __init__(
+        self,
+        providers: Sequence[PatientProvider],
+        downloads: Downloads,
+        drafts: Drafts,
+        media: Path,
+        wanted: Wanted,
+        attempts: int,
+        stop: Event,
+    ) -> None:
+        self._providers = providers
+        self._downloads = downloads
+        self._drafts = drafts
+        self._media = media
+        self._wanted = wanted
+        self._attempts = attempts
+        self._stop = stop
+
+    def __call__(self, task: Task) -> Done:
+        draft = self._drafts.open(task.uri)
+        attempt = Attempt(draft, media_folder(task.uri), search_text(task.uri).strip())
+        try:
+            for kind in ORDER:
+                self._gather(kind, attempt)
+            self._judge(attempt, is_last=task.attempts + 1 >= self._attempts)
+        finally:
+            self._drafts.save(draft)
+        return Done("finished", records=_attachment(attempt))
+
+    def _gather(self, kind: str, attempt: Attempt) -> None:
+        """Try offers until there are as many files as wanted, those left over from before first."""
+        draft = attempt.draft
+        before = [each for each in draft.open if each.kind == kind]
+        draft.open = [each for each in draft.open if each.kind != kind]
+        wanted = self._wanted.number[kind]
+        offers = chain(before, self._offers(kind, attempt))
+        while len(draft.of_kind(kind)) < wanted and (offer := next(offers, None)):
+            if len([each for each in draft.open if each.kind == kind]) < 2 * wanted:
+                self._try(offer, attempt)
+
+    def _offers(self, kind: str, attempt: Attempt) -> Iterator[Offer]:
+        """Asks the next provider only when the last one's offers did not suffice."""
+        for provider in self._providers:
+            is_meant = provider.is_for_relations or not attempt.is_of_relation
+            if not attempt.text or kind not in provider.kinds or not is_meant:
+                continue
+            key = f"{provider.name}/{kind}"
+            if key in attempt.draft.exhausted:
+                continue
+            found = self._ask(provider, kind, attempt)
+            for candidate in found or ():
+                if not attempt.draft.knows(candidate.url):
+                    yield Offer(provider.name, kind, candidate)
+            if found is not None:
+                attempt.draft.exhausted.append(key)
+
+    def _ask(
+        self, provider: PatientProvider, kind: str, attempt: Attempt
+    ) -> list[Candidate] | None:
+        """None if it could not answer now."""
+        draft = attempt.draft
+        self._heed_stop()
+        try:
+            found = provider.search(attempt.text, kind)
+        except Unavailable as error:
+            attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
+            return None
+        except ServerTrouble as error:
+            attempt.troubles[kind] = error
+            return None
+        except GiveUp as error:
+            draft.refuse(provider.name, kind, "", str(error))
+            found = []
+        draft.asked.append(f"{provider.name}/{kind}")
+        if provider.is_link_only:
+            draft.link(provider.name, kind, found[: self._wanted.number[kind]])
+            return []
+        return found
+
+    def _try(self, offer: Offer, attempt: Attempt) -> None:
+        self._heed_stop()
+        draft, (provider, kind, candidate) = attempt.draft, offer
+        number = len(draft.of_kind(kind))
+        place = (self._media, attempt.folder, number, draft.media)
+        try:
+            draft.media.append(self._downloads.keep(candidate, kind, provider, *place))
+        except GiveUp as error:
+            draft.refuse(provider, kind, candidate.url, str(error))
+        except Unavailable as error:
+            attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
+            draft.open.append(offer)
+        except ServerTrouble as error:
+            attempt.troubles[kind] = error
+            draft.open.append(offer)
+
+    def _judge(self, attempt: Attempt, is_last: bool) -> None:
+        """Return if this was all there is; else the error says when to try again."""
+        draft = attempt.draft
+        short = [k for k in ORDER if self._wanted.is_short(k, len(draft.of_kind(k)))]
+        if waits := [attempt.waits[kind] for kind in short if kind in attempt.waits]:
+            first = min(waits, key=lambda error: error.delay or 0.0)
+            delay = max(first.delay or 0.0, SHORTEST_WAIT_S)
+            if all(provider.is_resting for provider in self._providers):
+                raise Unavailable(str(first), delay)
+            raise ComeBack(str(first), delay)
+        troubles = [attempt.troubles[kind] for kind in short if kind in attempt.troubles]
+        if troubles and not is_last:
+            raise RetryLater(str(troubles[0]))
+        for provider, kind, candidate in draft.open:
+            reason = attempt.troubles.get(kind) or attempt.waits.get(kind) or "not needed"
+            draft.refuse(provider, kind, candidate.url, str(reason))
+        draft.open.clear()
+
+    def _heed_stop(self) -> None:
+        if self._stop.is_set():
+            raise Interrupted("stopping")
+
+
+def _sooner(one: Unavailable, other: Unavailable | None) -> Unavailable:
+    return one if other is None or (one.delay or 0.0) < (other.delay or 0.0) else other
+
+
+def _attachment(attempt: Attempt) -> Attachment:
+    draft = attempt.draft
+    search = {
+        "owner": draft.owner,
+        "text": attempt.text,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "asked": list(dict.fromkeys(draft.asked)),
+        "kept": {kind: len(draft.of_kind(kind)) for kind in ORDER},
+        "refused": draft.refused,
+        "links": draft.links,
+    }
+    return Attachment(draft.owner, tuple(draft.media), search)

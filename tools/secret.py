@@ -1,0 +1,73 @@
+"""Secrets come from the environment, or from a file that only its owner can read.
+
+Promise: no message ever holds one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.errors import UsageError
+
+PROXIES_VARIABLE = "SHEAF_PROXIES"
+NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
+
+
+def key_variable(provider: str) -> str:
+    """
+    >>> key_variable("freesound")
+    'SHEAF_FREESOUND_KEY'
+    """
+    return f"SHEAF_{provider.upper()}_KEY"
+
+
+def proxies(file: Path | None) -> tuple[str, ...]:
+    """Those of the environment and those of the file."""
+    text = os.environ.get(PROXIES_VARIABLE, "")
+    if file is not None:
+        text += "\n" + read_secret(file)
+    return tuple(line.strip() for line in text.replace(",", "\n").splitlines() if line.strip())
+
+
+def neo4j_password(file: Path | None) -> str:
+    password = os.environ.get(NEO4J_VARIABLE, "")
+    if not password and file is not None:
+        password = read_secret(file).strip("\r\n")
+    return password
+
+
+def keys(providers: Iterable[str], file: Path | None) -> dict[str, str]:
+    """The providers' keys; the environment goes before the file, which has lines like
+    `freesound = "..."`."""
+    known = set(providers)
+    table = {} if file is None else _read_keys(file, known)
+    for name in known:
+        if key := os.environ.get(key_variable(name), "").strip():
+            table[name] = key
+    return table
+
+
+def _read_keys(file: Path, known: set[str]) -> dict[str, str]:
+    try:
+        table = tomllib.loads(read_secret(file))
+    except tomllib.TOMLDecodeError:  # its text holds the secret
+        table = {"": ""}
+    if any(name not in known or not isinstance(key, str) for name, key in table.items()):
+        names = ", ".join(sorted(known))
+        raise UsageError(f'{file} must have lines like freesound = "..."; the names are {names}')
+    return table
+
+
+def read_secret(path: Path) -> str:
+    try:
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UsageError(f"{path} holds secrets but others can read it: chmod 600 {path}")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError:  # its text holds the secret
+        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
