@@ -19,6 +19,7 @@ from tools.errors import StateDamaged
 
 FORMAT = 1
 LOCK = "LOCK"
+BUDGETS = "budgets"
 CACHE_KB = 4096  # the system caches the file; a large cache of our own measured slower
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
@@ -168,8 +169,10 @@ def _make_durable(path: Path) -> None:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move everything of a harvest but its lock into `aside-<n>`; None if there was nothing."""
-    return _move_aside(folder, [path for path in folder.iterdir() if path.name != LOCK])
+    """Move everything of a harvest into `aside-<n>`; None if there was nothing. Its lock stays, and
+    what was asked of providers today: that counts for the next harvest too."""
+    stays = (LOCK, BUDGETS)
+    return _move_aside(folder, [path for path in folder.iterdir() if path.name not in stays])
 
 
 def set_pools_aside(path: Path) -> Path | None:

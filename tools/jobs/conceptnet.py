@@ -23,6 +23,7 @@ from tools.rules import Filter
 from tools.settings import Settings, is_address
 from tools.sources.api import ApiSource
 from tools.stage import Found, Order, Stage, Worker
+from tools.state import BUDGETS
 
 NAME = "conceptnet"
 
@@ -99,7 +100,7 @@ def _client(settings: Settings, stop: Event) -> Client:
         settings.fetch_workers + settings.extend_workers,
         limits=catalogue.limits(settings.extend),
         trusted=[host_of(url) for url in named if is_address(url)],
-        budgets=settings.state / "budgets.db",
+        budgets=settings.state / BUDGETS,
     )
 
 
