@@ -106,6 +106,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
         check_graph(run_.pools, graph, settings.graph_url)
         check_media(run_.pools, job.ledger, settings)
+        job.ledger.tidy(lambda owner: run_.pools.pool_of(owner) == "finished")
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
@@ -114,12 +115,11 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             run_.run(progress)
         finally:
             progress.close()
-        job.ledger.tidy()
         report = summary(
             run_.pools.counts(),
             *counted(graph),
             look(file).failures,
-            job.ledger.refusals() if settings.extend.is_wanted else {},
+            dict(job.refused.most_common()),
             progress,
             places(settings, sheets_of(run_, graph, settings, arguments)),
         )

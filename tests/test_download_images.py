@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import subprocess
 import sys
@@ -18,8 +19,11 @@ from PIL import Image
 
 from tests.worlds import files
 from tools import pictures
+from tools import sniff as sniff_table
 from tools.download import KINDS
 from tools.errors import GiveUp
+from tools.pictures import dhash, differing_bits
+from tools.sample import drawing
 from tools.settings import ExtendSettings
 from tools.sniff import Facts, sniff
 
@@ -169,6 +173,8 @@ import sys
 from pathlib import Path
 from tests.test_download_images import prove
 from tools.errors import GiveUp
+from tools.pictures import dhash, differing_bits
+from tools.sample import drawing
 from tools.pictures import limit_pixels
 from tools.settings import ExtendSettings
 
@@ -241,3 +247,32 @@ def test_changed_bytes_never_do_more_than_refuse(
                 assert str(error)
 
     check()
+
+
+HEADS = [
+    *sniff_table.BEGINNINGS,
+    b"RIFF\xff\xff\x00\x00WEBPVP8X",
+    b"RIFF\x10\x00\x00\x00WAVEfmt ",
+    b"OggS\x00\x02" + bytes(20) + b"\x01\x1e\x01vorbis",
+    b"\xff\xfb\x90\x64",
+]
+
+
+def test_any_bytes_behind_a_good_beginning_do_no_more(tmp_path: Path) -> None:
+    @settings(max_examples=200, deadline=None)
+    @given(st.sampled_from(HEADS), st.binary(max_size=300))
+    def check(head: bytes, rest: bytes) -> None:
+        with pytest.raises(GiveUp):
+            prove(head + rest, tmp_path, max_pixels=100_000)
+
+    check()
+
+
+def test_the_same_picture_in_another_size_looks_the_same() -> None:
+    for number in range(12):
+        first = Image.open(io.BytesIO(drawing.picture(f"a dog {number}", "1")))
+        for size in ((1600, 1200), (352, 264), (200, 150)):
+            again = io.BytesIO()
+            first.resize(size).save(again, "JPEG", quality=40)
+            other = Image.open(again)
+            assert differing_bits(dhash(first), dhash(other)) <= ExtendSettings().near_bits

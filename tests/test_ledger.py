@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.store_contract import image
+from tools import ledger as ledger_module
 from tools.add import Attachment
 from tools.errors import StopHarvest
 from tools.ledger import CREDITS, FILES, SEARCHES, Ledger
@@ -20,16 +21,16 @@ def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path / "m")
 
 
-def found(folder: Path, owner: str, *paths: str, refused: tuple[str, ...] = ()) -> Attachment:
-    for path in paths:
-        (folder / "m" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "m" / path).touch()
-    search = {"owner": owner, "refused": [{"reason": each} for each in refused]}
-    return Attachment(owner, [image(path) for path in paths], search)
+def found(folder: Path, owner: str, *paths: str) -> Attachment:
+    return Attachment(owner, [image(path) for path in paths], {"owner": owner, "refused": []})
 
 
 def lines(folder: Path, name: str) -> list[Any]:
     return [json.loads(line) for line in (folder / "m" / name).read_text().splitlines()]
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / "m" / name).read_bytes() for name in (FILES, SEARCHES, CREDITS)]
 
 
 def credits(folder: Path) -> list[dict[str, str]]:
@@ -51,22 +52,37 @@ def test_every_file_stands_in_the_books_with_its_credit(ledger: Ledger, tmp_path
     ]  # fmt: skip
 
 
-def test_what_a_crash_left_is_put_right(ledger: Ledger, tmp_path: Path) -> None:
-    dog = found(tmp_path, "/c/en/dog", "a.png", "gone.png")
-    ledger.add([dog])
-    ledger.add([dog])  # killed before the pools knew
-    (tmp_path / "m/gone.png").unlink()
+def test_what_a_crash_left_is_taken_out(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png", "b.png"), found(tmp_path, "/c/en/nothing")])
+    before = contents(tmp_path)
+    ledger.tidy(lambda owner: True)
+    assert contents(tmp_path) == before
+    ledger.add([found(tmp_path, "/c/en/cat", "c.png")])  # killed before the pools knew
     for name in (FILES, SEARCHES, CREDITS):
         with (tmp_path / "m" / name).open("a") as file:
             file.write('{"owner": "/c/en/to')  # a power cut
-    ledger.tidy()
+    ledger.tidy(lambda owner: owner != "/c/en/cat")
+    assert contents(tmp_path) == before
     ledger.add([found(tmp_path, "/c/en/cat", "c.png")])
-    assert [line["path"] for line in lines(tmp_path, FILES)] == ["a.png", "c.png"]
-    assert [row["path"] for row in credits(tmp_path)] == ["a.png", "c.png"]
-    assert [line["owner"] for line in lines(tmp_path, SEARCHES)] == ["/c/en/dog", "/c/en/cat"]
-    before = (tmp_path / "m" / FILES).stat().st_mtime_ns
-    ledger.tidy()
-    assert (tmp_path / "m" / FILES).stat().st_mtime_ns == before, "nothing to do, nothing written"
+    assert [row["path"] for row in credits(tmp_path)] == ["a.png", "b.png", "c.png"]
+
+
+def test_of_long_books_only_the_end_is_read(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.add([found(tmp_path, f"/c/en/{number}", f"{number}.png") for number in range(200)])
+    before = contents(tmp_path)
+    ledger.add([found(tmp_path, "/c/en/d", "d.png")])
+    monkeypatch.setattr(ledger_module, "TAIL", 2000)
+    asked: list[str] = []
+
+    def is_finished(owner: str) -> bool:
+        asked.append(owner)
+        return owner != "/c/en/d"
+
+    ledger.tidy(is_finished)
+    assert contents(tmp_path) == before
+    assert "/c/en/199" in asked and "/c/en/0" not in asked
 
 
 def test_the_latest_concepts_come_first_and_once(ledger: Ledger, tmp_path: Path) -> None:
@@ -74,14 +90,6 @@ def test_the_latest_concepts_come_first_and_once(ledger: Ledger, tmp_path: Path)
     for owner in ("/c/en/a", "/c/en/b", "/a/[/r/HasA/,/c/en/a/,/c/en/b/]", "/c/en/c", "/c/en/a"):
         ledger.add([found(tmp_path, owner, f"{owner[-1]}.png")])
     assert ledger.latest(2) == ["/c/en/a", "/c/en/c"]
-
-
-def test_refusals_are_counted_by_reason_without_what_differs(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    refused = ("cut short", "too many pixels (9x9)", "too many pixels (8x8)", "HTTP 404 for a/b")
-    ledger.add([found(tmp_path, "/c/en/dog", refused=refused)])
-    assert ledger.refusals() == {"too many pixels": 2, "cut short": 1, "HTTP 404": 1}
 
 
 def test_a_cell_that_looks_like_a_formula_is_harmless(ledger: Ledger, tmp_path: Path) -> None:

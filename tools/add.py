@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 
 class Entity(NamedTuple):
@@ -116,6 +116,10 @@ class Attachment(NamedTuple):
     owner: str
     media: Sequence[Media]
     search: Mapping[str, object]  # how it went: who was asked, what was refused and why
+
+    @property
+    def refused(self) -> Sequence[Mapping[str, str]]:
+        return cast(Sequence[Mapping[str, str]], self.search["refused"])
 
 
 def keep_no_books(_attachments: Sequence[Attachment]) -> None: ...

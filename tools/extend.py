@@ -173,12 +173,15 @@ class Extender:
         if waits := [attempt.waits[kind] for kind in short if kind in attempt.waits]:
             first = min(waits, key=lambda error: error.delay or 0.0)
             delay = max(first.delay or 0.0, SHORTEST_WAIT_S)
-            if all(provider.is_resting for provider in self._providers):
+            if all(each.is_resting for each in self._providers if not each.is_link_only):
                 raise Unavailable(str(first), delay)
             raise ComeBack(str(first), delay)
         troubles = [attempt.troubles[kind] for kind in short if kind in attempt.troubles]
         if troubles and not is_last:
             raise RetryLater(str(troubles[0]))
+        for kind, trouble in attempt.troubles.items():
+            if not any(each.kind == kind for each in draft.open):
+                draft.refuse("", kind, "", str(trouble))
         for provider, kind, candidate in draft.open:
             reason = attempt.troubles.get(kind) or attempt.waits.get(kind) or "not needed"
             draft.refuse(provider, kind, candidate.url, str(reason))

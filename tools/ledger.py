@@ -4,29 +4,29 @@
 `SEARCHES.jsonl` a line for each concept or relation: who was asked, what was refused and why, and
 that nothing was found if nothing was.
 
-Promise: a file stands in the books once its records are in the graph. Lines are only ever added;
-after a crash some may stand there twice or be torn, which `tidy` puts right.
+Promise: what stands in the books is in the graph. Lines are added after the graph's commit and
+before the task moves on; what a crash left between the two is taken out by `tidy`, which reads only
+the end of the books, however long they are.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from tools.add import Attachment, Media
-from tools.credits import Credit, as_csv
+from tools.add import Attachment
+from tools.credits import COLUMNS, Credit, as_csv
 from tools.errors import StopHarvest
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
-
-Line = Mapping[str, Any]
+TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
 
 
 class Ledger:
@@ -35,82 +35,72 @@ class Ledger:
 
     def __bool__(self) -> bool:
         """Do media lie here already?"""
-        return any((self._folder / name).exists() for name in (FILES, SEARCHES))
+        return (self._folder / SEARCHES).exists()
 
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
-        self._append(FILES, b"".join(_line(_entry(each)) for each in files))
-        self._append(CREDITS, _csv(files, header=not (self._folder / CREDITS).exists()))
+        lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
         self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
+        self._append(FILES, b"".join(lines))
+        self._append(CREDITS, _csv(files, header=not (self._folder / CREDITS).exists()))
 
-    def tidy(self) -> None:
-        """Each file and each search once, the last word about it; no file that is not there."""
-        if not self:
-            return
-        files = self._last_of(FILES, "path", lambda line: (self._folder / line["path"]).is_file())
-        self._rewrite(FILES, b"".join(map(_line, files)))
-        self._rewrite(CREDITS, _csv(map(_credit, files), header=True))
-        searches = self._last_of(SEARCHES, "owner", lambda _: True)
-        self._rewrite(SEARCHES, b"".join(map(_line, searches)))
+    def tidy(self, is_finished: Callable[[str], bool]) -> None:
+        """Only finished owners stay: what the others get is written down when they have it."""
+        for name, owner_in in ((FILES, _owner_in_json), (SEARCHES, _owner_in_json),
+                               (CREDITS, _owner_in_csv)):  # fmt: skip
+            lines = self._tail(name)
+            owners = [owner_in(line) for line in lines]
+            known = {owner for owner in owners if owner and is_finished(owner)} | {COLUMNS[1]}
+            kept = [line for line, owner in zip(lines, owners, strict=True) if owner in known]
+            if len(kept) < len(lines):
+                self._replace_tail(name, lines, kept)
 
     def latest(self, count: int) -> list[str]:
         """Concepts that got media last, the last one first."""
-        concepts = (
-            line["owner"] for line in self._lines(FILES) if not line["owner"].startswith("/a/")
-        )
-        recent: dict[str, None] = {}
-        for owner in concepts:
-            recent.pop(owner, None)
-            recent[owner] = None
-        return list(reversed(deque(recent, maxlen=count)))
+        owners = (_owner_in_json(line) for line in reversed(self._tail(FILES)))
+        concepts = dict.fromkeys(each for each in owners if each and not each.startswith("/a/"))
+        return list(concepts)[:count]
 
-    def refusals(self) -> dict[str, int]:
-        """How many files were not kept, by reason; what differs stands in brackets or after a
-        colon."""
-        refused = (each for line in self._lines(SEARCHES) for each in line["refused"])
-        reasons = Counter(re.split(r" \(|:| for ", each["reason"])[0] for each in refused)
-        return dict(reasons.most_common())
-
-    def _last_of(self, name: str, key: str, holds: Callable[[Line], bool]) -> list[Line]:
-        last = {line[key]: line for line in self._lines(name)}
-        return [line for line in last.values() if holds(line)]
-
-    def _lines(self, name: str) -> Iterator[Line]:
+    def _tail(self, name: str) -> list[bytes]:
+        """The last lines; of very long books not the one that was cut by reading only the end."""
         path = self._folder / name
         if not path.exists():
-            return
+            return []
         with path.open("rb") as file:
-            for line in file:
-                try:
-                    yield orjson.loads(line)
-                except orjson.JSONDecodeError:  # torn by a crash; what it told is told again
-                    continue
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            lines = file.read().splitlines(keepends=True)
+        return lines[1:] if size > TAIL else lines
 
-    def _append(self, name: str, text: bytes) -> None:
-        """One write, so that a kill leaves the line whole or not at all; flushed for power cuts."""
-        if not text:
-            return
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-            file = os.open(self._folder / name, flags, 0o600)
-            try:
-                with open(file, "wb", buffering=0, closefd=False) as raw:
-                    raw.write(text)
-                os.fdatasync(file)
-            finally:
-                os.close(file)
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _rewrite(self, name: str, text: bytes) -> None:
+    def _replace_tail(self, name: str, lines: Sequence[bytes], kept: Sequence[bytes]) -> None:
         path = self._folder / name
         part = path.with_name(f"{name}.part")
         try:
-            if path.exists() and path.read_bytes() == text:
-                return
-            part.write_bytes(text)
+            shutil.copyfile(path, part)
+            with part.open("r+b") as file:
+                file.truncate(part.stat().st_size - sum(map(len, lines)))
+                file.seek(0, os.SEEK_END)
+                file.writelines(kept)
+                file.flush()
+                os.fsync(file.fileno())
             part.replace(path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _append(self, name: str, text: bytes) -> None:
+        """One write, so that a kill leaves it whole or not at all; flushed for power cuts."""
+        if not text:
+            return
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            file = os.open(self._folder / name, flags, 0o600)
+            try:
+                while text:
+                    text = text[os.write(file, text) :]
+                os.fdatasync(file)
+            finally:
+                os.close(file)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -120,19 +110,38 @@ class Ledger:
         )
 
 
-def _entry(credit: Credit) -> dict[str, Any]:
-    return {"owner": credit.owner, **credit.media._asdict()}
+def gist(reason: str) -> str:
+    """A reason without what differs from file to file, so that reasons can be counted.
+
+    >>> gist("too many pixels (30000x30000)"), gist("not an image: HTML")
+    ('too many pixels', 'not an image')
+    >>> gist("HTTP 404 for http://example.org/a.jpg"), gist("looks like image/1")
+    ('HTTP 404', 'looks like another')
+    """
+    general = re.split(r" \(|:| for ", reason)[0]
+    return re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
 
 
-def _credit(line: Line) -> Credit:
-    return Credit(line["owner"], Media(*(line[name] for name in Media._fields)))
+def _owner_in_json(line: bytes) -> str | None:
+    """None if the line was torn by a power cut."""
+    try:
+        owner: str = orjson.loads(line)["owner"]
+        return owner if line.endswith(b"\n") else None
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def _owner_in_csv(line: bytes) -> str | None:
+    cells = next(csv.reader([line.decode(errors="replace")]), [])
+    return cells[1] if len(cells) == len(COLUMNS) and line.endswith(b"\n") else None
 
 
 def _line(value: Mapping[str, object]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _csv(credits: Iterable[Credit], header: bool) -> bytes:
+def _csv(credits: Sequence[Credit], header: bool) -> bytes:
     text = io.StringIO(newline="")
-    as_csv(credits, text, header)
+    if credits:
+        as_csv(credits, text, header)
     return text.getvalue().encode()

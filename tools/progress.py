@@ -146,7 +146,7 @@ def summary(
         "Pools": columns(pools.items()),
         "Graph": table(_graph_rows(graph)) if graph else "",
         "Media of this run": table(progress.media_rows()),
-        "Files refused, by reason": table(refusals.items()),
+        "Files refused in this run": table(refusals.items()),
         "Relations by type": columns(by_type.items()),
         "Failures by reason": table(failures.items()),
         "This run": table(_run_rows(progress)),

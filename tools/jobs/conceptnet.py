@@ -5,6 +5,8 @@ media for what was kept. Its stages are `fetch` (relations) and `extend` (media)
 from __future__ import annotations
 
 import json
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from threading import Event
 
@@ -16,7 +18,7 @@ from tools.extend import Extender, Wanted
 from tools.fetch import Fetcher
 from tools.guard import host_of
 from tools.http import Client
-from tools.ledger import Ledger
+from tools.ledger import Ledger, gist
 from tools.providers import catalogue
 from tools.proxy import Proxies
 from tools.rules import Filter
@@ -24,6 +26,8 @@ from tools.settings import Settings, is_address
 from tools.sources.api import ApiSource
 from tools.stage import Found, Order, Stage, Worker
 from tools.state import BUDGETS
+
+logger = logging.getLogger(__name__)
 
 NAME = "conceptnet"
 
@@ -41,6 +45,7 @@ class ConceptnetJob:
         self.client = _client(settings, stop)
         self.source = ApiSource(_base_url(settings.source), self.client, wanted)
         self.ledger = Ledger(settings.media)
+        self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
         self.store = Adder(graph, self._book)
         self.stages: Sequence[Stage] = (_fetch_stage(settings), _extend_stage(settings))
@@ -69,10 +74,15 @@ class ConceptnetJob:
     def open(self) -> None:
         """Raises Unreachable if the source does not answer."""
         self.source.check()
-        self.ledger.tidy()
+        if "extend" in self.workers and self._asks_strangers() and not self._settings.http.contact:
+            logger.warning("http.contact is empty: Wikimedia refuses those who do not say who asks")
 
     def close(self) -> None:
         self.client.close()
+
+    def _asks_strangers(self) -> bool:
+        extend = self._settings.extend
+        return bool(set(extend.providers) - set(extend.servers))
 
     def _extender(self) -> Extender:
         extend, media = self._settings.extend, self._settings.media
@@ -88,6 +98,8 @@ class ConceptnetJob:
 
     def _book(self, attachments: Sequence[Attachment]) -> None:
         self.ledger.add(attachments)
+        for each in attachments:
+            self.refused.update(gist(file["reason"]) for file in each.refused)
         self._drafts.remove([each.owner for each in attachments])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tools.errors import UsageError
 from tools.http import Client
 from tools.limits import Limit
 from tools.providers import (
@@ -42,6 +43,11 @@ KNOWN = {
 
 def opened(extend: ExtendSettings, client: Client) -> list[PatientProvider]:
     """Those of the settings that can be used, in their order."""
+    if not any(_is_usable(name, extend) and name != giphy.NAME for name in extend.providers):
+        raise UsageError(
+            f"no provider of media can be used: name one that needs no key "
+            f"({commons.NAME}, {openverse.NAME}, ...) in extend.providers, or give --no-media"
+        )
     return [
         PatientProvider(
             KNOWN[name].make(
