@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import sys
+import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -105,8 +106,8 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         grace, file = settings.stop_grace_s, settings.pools_file
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
         check_graph(run_.pools, graph, settings.graph_url)
-        check_media(run_.pools, job.ledger, settings)
-        job.ledger.tidy(lambda owner: run_.pools.pool_of(owner) == "finished")
+        if settings.extend.is_wanted:
+            check_media(run_.pools, job.ledger, settings)
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
@@ -197,12 +198,15 @@ def check_graph(pools: Pools, graph: Graph, url: str) -> None:
 
 
 def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
-    """A harvest that knows nothing yet would write over the media of another."""
-    if settings.extend.is_wanted and ledger and not any(pools.counts().values()):
+    """A harvest would write over the media of another."""
+    harvest = pools.remembered().get("harvest") or uuid.uuid4().hex
+    pools.remember({"harvest": harvest})
+    if not ledger.claim(harvest):
         raise StateDamaged(
             f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
             f" give its --state, or another --media, or --fresh to set it aside"
         )
+    ledger.tidy(lambda owner: pools.pool_of(owner) == "finished")
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def recorded(folder: Path) -> dict[str, tuple[str, Media]]:
 
 
 def on_disk(folder: Path) -> dict[str, Path]:
-    books = {"MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"}
+    books = {"MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl", "HARVEST"}
     files = [path for path in (folder / "m").rglob("*") if path.is_file()]
     found = {path.relative_to(folder / "m").as_posix(): path for path in files}
     return {name: path for name, path in found.items() if name not in books}
@@ -202,6 +203,17 @@ def test_media_of_another_harvest_are_not_written_over(
     assert "holds the media of a harvest" in says(done, 6)
     harvest(tmp_path, world, media, "--media", quiet / "m", "--no-media")
     assert_sound(quiet)
+    done = run("main.py", *flags(tmp_path, world, media), "--media", quiet / "m")
+    assert "holds the media of a harvest" in done.stderr and done.returncode == 6
+    assert_sound(quiet)
+
+
+def test_a_media_folder_may_move(
+    tmp_path: Path, quiet: Path, world: World, media: MediaWorld
+) -> None:
+    shutil.copytree(quiet, tmp_path / "copy")
+    (tmp_path / "copy/m").rename(tmp_path / "elsewhere")
+    harvest(tmp_path / "copy", world, media, "--media", tmp_path / "elsewhere")
 
 
 def test_fresh_sets_the_media_aside(tmp_path: Path, world: World, media: MediaWorld) -> None:

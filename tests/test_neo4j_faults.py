@@ -38,7 +38,7 @@ def test_a_server_that_ends_twice_under_load_is_waited_for(
     """Once it is killed, once it is stopped."""
     lines, state = mesh(400), tmp_path / "state"
     with World(lines, latency=0.02) as world:
-        flags = ("--source", world.url, "--seed", "/c/en/0", "--graph", own_neo4j.url)
+        flags = ("--source", world.url, "--seed", "/c/en/0", "--no-media", "--graph", own_neo4j.url)
         harvest = start(
             "main.py", *flags, "--state", state, SHEAF_NEO4J_PASSWORD=own_neo4j.password
         )

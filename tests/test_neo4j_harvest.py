@@ -43,7 +43,7 @@ def test_hostile_names_give_the_same_records_in_both_graphs(
     embedded = tmp_path / "graph.db"
     with World(hostile()) as world:
         for number, url in enumerate((f"sqlite:{embedded}", empty_neo4j.url)):
-            flags = ("--source", world.url, "--seed", HUB, "-q", "--graph", url)
+            flags = ("--source", world.url, "--seed", HUB, "--no-media", "-q", "--graph", url)
             done = run_with(empty_neo4j, "main.py", *flags, "--state", tmp_path / str(number))
             assert done.returncode == 0, done.stderr
     assert len(in_sqlite(embedded)["relation"]) > 5
@@ -82,7 +82,15 @@ def test_two_harvests_of_the_same_concepts_make_no_duplicates(
 ) -> None:
     lines, password = mesh(120), {"SHEAF_NEO4J_PASSWORD": empty_neo4j.password}
     with World(lines) as world:
-        flags = ("--source", world.url, "--seed", "/c/en/0", "--graph", empty_neo4j.url)
+        flags = (
+            "--source",
+            world.url,
+            "--seed",
+            "/c/en/0",
+            "--no-media",
+            "--graph",
+            empty_neo4j.url,
+        )
         both = [
             start("main.py", *flags, "--state", tmp_path / name, **password)
             for name in ("one", "two")

@@ -26,6 +26,7 @@ from tools.credits import COLUMNS, Credit, as_csv
 from tools.errors import StopHarvest
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
+MARK = "HARVEST"  # says whose folder it is
 TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
 
 
@@ -36,6 +37,14 @@ class Ledger:
     def __bool__(self) -> bool:
         """Do media lie here already?"""
         return (self._folder / SEARCHES).exists()
+
+    def claim(self, harvest: str) -> bool:
+        """Make this the folder of a harvest; False if it is another's. It may be moved."""
+        mark = self._folder / MARK
+        if mark.exists() or self:
+            return mark.exists() and mark.read_text(encoding="utf-8", errors="replace") == harvest
+        self._append(MARK, harvest.encode())
+        return True
 
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
