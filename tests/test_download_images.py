@@ -276,3 +276,10 @@ def test_the_same_picture_in_another_size_looks_the_same() -> None:
             first.resize(size).save(again, "JPEG", quality=40)
             other = Image.open(again)
             assert differing_bits(dhash(first), dhash(other)) <= ExtendSettings().near_bits
+
+
+def test_a_large_jpeg_is_recorded_in_its_own_size_though_it_is_decoded_smaller(
+    tmp_path: Path,
+) -> None:
+    facts = prove(files.image("jpeg", width=1024, height=768), tmp_path, min_side=500)
+    assert (facts.width, facts.height) == (1024, 768)

@@ -285,7 +285,17 @@ def test_a_file_that_is_gone_is_fetched_again(make: Make) -> None:
     stage = make(Shelf("one", image=["a"]), wanted=1)
     stage.run()
     (stage.media / "en/dog/image/0.bin").unlink()
-    stage.drafts._path(DOG).write_text("{ half a draft")
+    assert names(stage.run()) == ["a"]
+
+
+def test_a_draft_that_cannot_be_read_is_none(make: Make, tmp_path: Path) -> None:
+    stage = make(Shelf("one", image=["a"]), wanted=1)
+    stage.hands.stumbles["a"] = ServerTrouble("later")
+    with pytest.raises(RetryLater):
+        stage.run()
+    (saved,) = (tmp_path / "drafts").rglob("*.json")
+    saved.write_text("{ half a draft")
+    stage.hands.stumbles.clear()
     assert names(stage.run()) == ["a"]
     assert stage.files() == ["en/dog/image/0.bin"]
 

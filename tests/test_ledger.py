@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ from tools.ledger import CREDITS, FILES, SEARCHES, Ledger
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "m")
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with closing(Ledger(tmp_path / "m")) as ledger:
+        yield ledger
 
 
 def found(folder: Path, owner: str, *paths: str) -> Attachment:

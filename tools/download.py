@@ -10,7 +10,6 @@ import errno
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -142,12 +141,13 @@ class Part:
     """A file while it arrives: counted, hashed, and gone unless it is published."""
 
     def __init__(self, root: Path, name: str, rules: Rules, announced: Candidate) -> None:
-        self._root = root
+        self._root = str(root)
         self._name = name
-        self._path = root / f"{name}.part"
+        self._path = f"{root}/{name}.part"
         self._rules = rules
         self._announced = announced
         self._file: BinaryIO | None = None
+        self._is_published = False
         self.headers: Mapping[str, str] = {}
         self._start_over()
 
@@ -162,8 +162,8 @@ class Part:
     ) -> None:
         if self._file is not None:
             self._file.close()
-            with suppress(FileNotFoundError):  # it was published
-                self._path.unlink()
+            if not self._is_published:
+                os.unlink(self._path)
 
     def _start_over(self) -> None:
         self.size = 0
@@ -233,9 +233,10 @@ class Part:
         name = f"{self._name}.{extension}"
         try:
             os.fsync(self.file.fileno())
-            self._path.replace(self._root / name)
+            os.replace(self._path, f"{self._root}/{name}")
         except OSError as error:
             raise self._not_writable(error) from error
+        self._is_published = True
         return name
 
     def _not_writable(self, error: OSError) -> HarvestError:
@@ -247,17 +248,17 @@ class Part:
         )
 
 
-def _created(path: Path) -> BinaryIO:
+def _created(path: str) -> BinaryIO:
     """A new file, to write and to read. What has its name already was left by a crash or leads
     elsewhere: it goes."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         descriptor = os.open(path, flags, 0o600)
     except FileExistsError:
-        path.unlink()
+        os.unlink(path)
         descriptor = os.open(path, flags, 0o600)
     return os.fdopen(descriptor, "rb")
 

@@ -6,7 +6,7 @@ import os
 from typing import BinaryIO
 
 from tools.errors import GiveUp
-from tools.pictures import DAMAGED, dhash, frames, opened
+from tools.pictures import DAMAGED, dhash, frames, opened, reduce_decoding
 from tools.settings import ExtendSettings
 from tools.sniff import JPEG, PNG, WEBP, Facts, Format
 
@@ -24,6 +24,7 @@ def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
     """Decodes all of it: PNG and WebP may hold further frames, the first is what it looks like."""
     with opened(file, form, settings) as picture:
         width, height = picture.size
+        reduce_decoding(picture)
         looks = [dhash(each) for number, each in enumerate(frames(picture, settings)) if not number]
         if form == PNG:
             _check_end(file)

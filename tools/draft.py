@@ -57,34 +57,50 @@ class Draft:
 
 
 class Drafts:
-    """The drafts of a harvest: one file each in a folder of its state."""
+    """The drafts of a harvest. Those of tasks that come back lie in a folder of its state, one file
+    each; those of tasks that are done but not stored yet are held in memory."""
 
     def __init__(self, folder: Path, media: Path) -> None:
         self._folder = folder
         self._media = media
+        self._delivered: dict[str, Draft] = {}
+        self._on_disk = {path.stem for path in folder.glob("*/*.json")}
 
     def open(self, owner: str) -> Draft:
         """What is known about an owner; files nobody knows about are removed."""
-        draft = self._read(owner)
+        draft = self._delivered.pop(owner, None) or self._read(owner)
         draft.media = [each for each in draft.media if self._is_there(each)]
         self._remove_leftovers(draft)
         return draft
 
+    def deliver(self, draft: Draft) -> None:
+        """Its task is done. If it cannot be stored now, the next attempt finds the draft here."""
+        self._delivered[draft.owner] = draft
+
     def save(self, draft: Draft) -> None:
         path = self._path(draft.owner)
-        part = path.with_suffix(".part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(orjson.dumps(asdict(draft), default=tuple))
-            part.replace(path)
+            self._write(path, orjson.dumps(asdict(draft), default=tuple))
         except OSError as error:
             raise StopHarvest(
                 f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
             ) from error
+        self._on_disk.add(path.stem)
 
     def remove(self, owners: Sequence[str]) -> None:
+        """What they hold is stored."""
         for owner in owners:
-            self._path(owner).unlink(missing_ok=True)
+            self._delivered.pop(owner, None)
+            path = self._path(owner)
+            if path.stem in self._on_disk:
+                path.unlink(missing_ok=True)
+                self._on_disk.discard(path.stem)
+
+    def _write(self, path: Path, text: bytes) -> None:
+        part = path.with_suffix(".part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(text)
+        part.replace(path)
 
     def _path(self, owner: str) -> Path:
         name = hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -92,8 +108,11 @@ class Drafts:
 
     def _read(self, owner: str) -> Draft:
         """A draft that cannot be read is none: its files are fetched again."""
+        path = self._path(owner)
+        if path.stem not in self._on_disk:
+            return Draft(owner)
         try:
-            table: dict[str, Any] = orjson.loads(self._path(owner).read_bytes())
+            table: dict[str, Any] = orjson.loads(path.read_bytes())
             table["media"] = [Media(*each) for each in table["media"]]
             table["open"] = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
             return Draft(**table)
@@ -110,7 +129,7 @@ class Drafts:
         """Files of an attempt that was killed: this attempt fetches them again."""
         known = {each.path for each in draft.media}
         folder = media_folder(draft.owner)
-        for kind in KINDS:
+        for kind in KINDS if (self._media / folder).is_dir() else ():
             place = self._media / folder / kind
             for path in list(place.iterdir()) if place.is_dir() else ():
                 if f"{folder}/{kind}/{path.name}" not in known:

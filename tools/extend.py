@@ -96,8 +96,10 @@ class Extender:
             for kind in ORDER:
                 self._gather(kind, attempt)
             self._judge(attempt, is_last=task.attempts + 1 >= self._attempts)
-        finally:
+        except BaseException:
             self._drafts.save(draft)
+            raise
+        self._drafts.deliver(draft)
         return Done("finished", records=_attachment(attempt))
 
     def _gather(self, kind: str, attempt: Attempt) -> None:

@@ -16,6 +16,7 @@ import io
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,12 +28,17 @@ from tools.errors import StopHarvest
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
 MARK = "HARVEST"  # says whose folder it is
+FLUSH_EVERY_S = 1.0
 TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
 
 
 class Ledger:
+    """Its files stay open between additions until it is closed, and are flushed every second."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._open: dict[str, int] = {}
+        self._flushed = 0.0
 
     def __bool__(self) -> bool:
         """Do media lie here already?"""
@@ -43,18 +49,34 @@ class Ledger:
         mark = self._folder / MARK
         if mark.exists() or self:
             return mark.exists() and mark.read_text(encoding="utf-8", errors="replace") == harvest
-        self._append(MARK, harvest.encode())
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            part = mark.with_name(f"{MARK}.part")
+            part.write_text(harvest, encoding="utf-8")
+            part.replace(mark)
+        except OSError as error:
+            raise self._unwritable(error) from error
         return True
 
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
         lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
-        self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
-        self._append(FILES, b"".join(lines))
-        self._append(CREDITS, _csv(files, header=not (self._folder / CREDITS).exists()))
+        is_new = CREDITS not in self._open and not (self._folder / CREDITS).exists()
+        try:
+            self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
+            self._append(FILES, b"".join(lines))
+            self._append(CREDITS, _csv(files, header=is_new))
+            self._flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
 
     def tidy(self, is_finished: Callable[[str], bool]) -> None:
         """Only finished owners stay: what the others get is written down when they have it."""
+        self.close()
         for name, owner_in in ((FILES, _owner_in_json), (SEARCHES, _owner_in_json),
                                (CREDITS, _owner_in_csv)):  # fmt: skip
             lines = self._tail(name)
@@ -97,21 +119,22 @@ class Ledger:
             raise self._unwritable(error) from error
 
     def _append(self, name: str, text: bytes) -> None:
-        """One write, so that a kill leaves it whole or not at all; flushed for power cuts."""
+        """In one write, so that a kill leaves it whole or not at all."""
         if not text:
             return
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-        try:
+        if name not in self._open:
             self._folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(self._folder / name, flags, 0o600)
-            try:
-                while text:
-                    text = text[os.write(file, text) :]
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._open[name] = os.open(self._folder / name, flags, 0o600)
+        while text:
+            text = text[os.write(self._open[name], text) :]
+
+    def _flush(self) -> None:
+        """A power cut costs the last second here too, as it does in graph and pools."""
+        if time.monotonic() - self._flushed > FLUSH_EVERY_S:
+            for file in self._open.values():
                 os.fdatasync(file)
-            finally:
-                os.close(file)
-        except OSError as error:
-            raise self._unwritable(error) from error
+            self._flushed = time.monotonic()
 
     def _unwritable(self, error: OSError) -> StopHarvest:
         return StopHarvest(

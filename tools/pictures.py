@@ -31,6 +31,7 @@ READERS: dict[Format, type[ImageFile.ImageFile]] = {
     GIF: GifImageFile,
 }
 MOST_SCANS = 100  # of a progressive JPEG, each a pass over all pixels; encoders make about ten
+HASHED_FROM = (256, 192)  # from fewer pixels the same picture in two sizes hashes too differently
 DAMAGED = "damaged or cut short"
 
 # Filters of warnings belong to the process and not to a thread, so they are set once. What Pillow
@@ -63,6 +64,15 @@ def opened(file: BinaryIO, form: Format, settings: ExtendSettings) -> Iterator[I
         raise GiveUp(DAMAGED) from error
 
 
+def reduce_decoding(picture: ImageFile.ImageFile) -> None:
+    """Let a JPEG be decoded in grey and no larger than its hash needs; others are as they are.
+
+    Its decoder still reads every code word of every scan, so what is damaged or missing is found
+    as before, in a third of the time.
+    """
+    picture.draft("L", HASHED_FROM)
+
+
 def frames(picture: ImageFile.ImageFile, settings: ExtendSettings) -> Iterator[ImageFile.ImageFile]:
     """The picture at each of its frames, decoded; stops at the first that is too much."""
     pixels = 0
@@ -73,7 +83,8 @@ def frames(picture: ImageFile.ImageFile, settings: ExtendSettings) -> Iterator[I
             return
         if number >= settings.max_frames:
             raise GiveUp(f"too many frames (more than {settings.max_frames})")
-        _check_size(picture, settings)
+        if number:  # the first was checked when it was opened, and may be decoded smaller
+            _check_size(picture, settings)
         pixels += picture.width * picture.height
         if pixels > settings.max_frame_pixels:
             raise GiveUp(f"too many pixels in its frames (more than {settings.max_frame_pixels})")

@@ -79,6 +79,7 @@ class ConceptnetJob:
 
     def close(self) -> None:
         self.client.close()
+        self.ledger.close()
 
     def _asks_strangers(self) -> bool:
         extend = self._settings.extend
