@@ -133,7 +133,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
     """The same settings, with servers of our own on this computer, and fewer files of each kind."""
     mirror = stack.enter_context(Mirror(Assertions(world.lines())))
-    extend = replace(settings.extend, images=min(settings.extend.images, 2), keys={})
+    extend = replace(settings.extend, images=min(settings.extend.images, 1), keys={})
     extend = replace(extend, sounds=min(extend.sounds, 1), gifs=min(extend.gifs, 1))
     if extend.is_wanted:
         from tools.sample.media import MediaServers

@@ -265,7 +265,7 @@ def test_about_one_text_in_twelve_has_one_bad_file_met_before_enough_good_ones()
         count += len(bad)
         assert len(bad) <= 1
         for files, file in bad:
-            assert file.number <= WANTED[file.kind]
+            assert file.number <= WANTED[file.kind] + ("twin" in file.flaw)
             assert [each.number for each in files] == list(range(1, len(files) + 1))
     assert 0.06 < share(count) < 0.095
 

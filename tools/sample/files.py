@@ -99,9 +99,9 @@ def sent(file: File) -> Answer:
 def named(offers: Offers, provider: str, name: str) -> File | None:
     """The file of this name, if its provider offers it.
 
-    >>> offers = Offers(["dog"], [])
-    >>> dog = offers.files("commons", "image", "dog")[0]
-    >>> named(offers, "commons", "Dog_1.jpg") == dog, named(offers, "commons", "Dog.jpg")
+    >>> offers = Offers(["cat"], [])
+    >>> cat = offers.files("commons", "image", "cat")[0]
+    >>> named(offers, "commons", "Cat_1.jpg") == cat, named(offers, "commons", "Cat.jpg")
     (True, None)
     """
     parts = _NAME.fullmatch(name)

@@ -2,7 +2,8 @@
 
 Promise: a pure function of the text. Most texts have enough at Commons, some need Openverse, and
 animals and plants often iNaturalist; some have nothing of a kind, a few nothing at all. One text in
-twelve has a bad file, ranked so that it is met before there is enough of the good.
+twelve has a bad file, ranked so that it is met before there is enough of the good; a twin of a good
+one is met by those who want two.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 PROVIDERS = ("commons", "openverse", "inaturalist")
-WANTED = {"image": 2, "audio": 1, "visual": 1}
+WANTED = {"image": 1, "audio": 1, "visual": 1}
 
 FLAWS = (
     ("html", "image"),  # a web page under the name of a picture
