@@ -83,7 +83,7 @@ def test_a_full_disk_stops_the_harvest(tmp_path: Path, own_neo4j: Server) -> Non
     pools = pools_of(tmp_path / "state")
     assert pools["failed"] == 0
 
-    done = run("main.py", *flags, "--limit", 50, SHEAF_NEO4J_PASSWORD=own_neo4j.password)
+    done = run("main.py", *flags, "--limit", 5, SHEAF_NEO4J_PASSWORD=own_neo4j.password)
     assert done.returncode == 0, done.stderr
     assert pools_of(tmp_path / "state")["failed"] == 0
 

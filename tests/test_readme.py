@@ -138,6 +138,10 @@ def media(folder: str, *kinds: str) -> list[Media]:
             page=CREDITS[3],
             source="https://example.org/file",
             provider="tests",
+            title="A title",
+            phash="0" * 16,
+            time="2026-01-01T00:00:00Z",
+            remark="a remark",
         )
         for kind in kinds
     ]

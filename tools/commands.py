@@ -22,7 +22,6 @@ from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
-from tools.sheet import index, sheet
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -95,6 +94,8 @@ def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
 
 def write_sheets(settings: Settings, arguments: argparse.Namespace) -> int:
     """The page of one concept, or of those that got media last."""
+    from tools.sheet import sheet  # it takes Pillow with it
+
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
         if arguments.target is not None:
             print(sheet(graph, settings.media, arguments.target, settings.sheets))
@@ -107,6 +108,8 @@ def write_sheets(settings: Settings, arguments: argparse.Namespace) -> int:
 
 def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
     """Pages of the concepts that got media last, and their index; None if there are none."""
+    from tools.sheet import index
+
     concepts = Ledger(settings.media).latest(settings.extend.sheets)
     if not concepts:
         return None

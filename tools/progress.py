@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from queue import Empty
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from tools.add import Adder, Counts
-from tools.http import Client
 from tools.pools import Pools
 from tools.stage import Stage
+
+if TYPE_CHECKING:  # history.py needs a table and no network
+    from tools.http import Client
 
 logger = logging.getLogger(__name__)
 

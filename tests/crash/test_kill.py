@@ -10,6 +10,7 @@ from random import Random
 from tests.command import finished, harvest_flags, history, records, run, start, walk
 from tests.worlds.conceptnet import World
 from tools.sample import world as sample
+from tools.state import look
 
 KILLS = 30
 
@@ -53,7 +54,7 @@ def assert_one_pool_each(folder: Path) -> None:
     """What the dead process left: no pool short, no relation without its ends."""
     if not (folder / "state" / "pools.db").exists():
         return
-    pools = history(folder)["pools"]
+    pools = look(folder / "state" / "pools.db").pools
     assert all(count >= 0 for count in pools.values())
     if (folder / "graph.db").exists() and pools["finished"]:
         graph = records(folder / "graph.db")

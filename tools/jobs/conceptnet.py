@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 
 from tools.add import Adder, Attachment, Graph
-from tools.download import Downloader
 from tools.draft import Drafts
 from tools.errors import UsageError
 from tools.extend import Extender, Wanted
@@ -86,6 +85,8 @@ class ConceptnetJob:
         return bool(set(extend.providers) - set(extend.servers))
 
     def _extender(self) -> Extender:
+        from tools.download import Downloader  # it takes Pillow with it
+
         extend, media = self._settings.extend, self._settings.media
         return Extender(
             catalogue.opened(extend, self.client),
