@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import doctest
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tools import credits as module
 from tools.add import Entity, Media, Relation
 from tools.credits import BATCH, COLUMNS, Credit, as_csv, as_text, attribution, credits
 from tools.errors import UsageError
@@ -168,8 +166,3 @@ def test_no_cell_begins_like_a_formula(field: str, begin: str) -> None:
     changed: dict[str, Any] = {field: text}
     _, row = table(Credit(DOG, PICTURE._replace(**changed)))
     assert row[COLUMNS.index(field)] == f"'{text}"
-
-
-def test_the_examples_of_the_documentation_hold() -> None:
-    tried = doctest.testmod(module)
-    assert tried.attempted and not tried.failed

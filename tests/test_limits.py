@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import logging
 import os
 import signal
@@ -481,9 +480,3 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert left(after) == 1
     after.close()
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_the_examples_are_true() -> None:
-    found = doctest.testmod(limits)
-    assert found.attempted
-    assert not found.failed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import itertools
 from typing import Any
 
@@ -52,16 +50,6 @@ def provider(make: Any, answers: Any, licences: Any = LICENCES) -> Provider:
     return made
 
 
-@pytest.mark.parametrize("name", ["answer", "query", "archive"])
-def test_the_examples_in_the_documentation_hold(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(f"tools.providers.{name}"))
-    assert found.attempted and not found.failed
-
-
-# ---- words
-
-
-@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_words_hold_nothing_a_search_engine_obeys(text: str) -> None:
     words = query.words(text)

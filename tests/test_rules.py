@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 
 import pytest
 
-from tools import rules
 from tools.rules import (
     ALL_RELATIONS,
     CONNECTIVES,
@@ -91,15 +89,6 @@ def keeps(
     relation: str = "IsA", start: str = "/c/en/dog", end: str = "/c/en/pet", weight: float = 1.0
 ) -> bool:
     return usual().keeps(relation, start, end, weight)
-
-
-def test_the_examples_in_the_module_hold() -> None:
-    tried = doctest.testmod(rules)
-    assert tried.attempted > 0
-    assert tried.failed == 0
-
-
-# ---- the filter
 
 
 def test_the_relations_are_the_26_in_their_order() -> None:

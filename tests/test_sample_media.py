@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import io
 import json
 import os
@@ -179,16 +177,6 @@ def decoded_morse(body: bytes) -> str:
         if pause > 2:
             heard, signs = heard + LETTERS[signs] + (" " if pause > 5 else ""), ""
     return heard.strip()
-
-
-@pytest.mark.parametrize("name", ["commons_search", "drawing", "files", "offers", "texts", "voice"])
-def test_the_examples_in_the_documentation_hold(name: str) -> None:
-    tried = doctest.testmod(importlib.import_module(f"tools.sample.{name}"))
-    assert tried.failed == 0
-    assert tried.attempted or name == "offers" or name == "voice"
-
-
-# What can be asked
 
 
 def test_every_concept_and_showable_relation_is_known() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import io
 import os
@@ -511,15 +510,6 @@ CONCEPTS = st.lists(PIECES, min_size=1, max_size=3).map(lambda each: "/c/en/" + 
 def test_each_concept_has_a_safe_file_name_of_its_own(one: str, other: str) -> None:
     assert re.fullmatch(r"en\.[a-z0-9_.~-]{1,100}\.html", page_name(one))
     assert (page_name(one) == page_name(other)) == (one == other)
-
-
-@pytest.mark.parametrize("module", [markup, sheet_module, sheet_page])
-def test_the_examples_of_the_documentation_hold(module: Any) -> None:
-    tried = doctest.testmod(module)
-    assert tried.attempted and not tried.failed
-
-
-# --- what these tests need ---------------------------------------------------------------------
 
 
 def run_needs(folder: Path, **programs: str) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-from types import ModuleType
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worlds import files
-from tools import download, pictures, robots, sniff
+from tools import sniff
 
 GOOD = {
     "jpeg": files.image("jpeg"),
@@ -69,10 +66,3 @@ def test_what_is_not_ours_is_named_as_far_as_it_is_known(head: bytes, name: str)
 @given(st.binary(max_size=64))
 def test_any_bytes_have_a_name(head: bytes) -> None:
     assert sniff.name_of(head)
-
-
-@pytest.mark.parametrize("module", [download, pictures, robots, sniff])
-def test_the_examples_hold(module: ModuleType) -> None:
-    tried = doctest.testmod(module)
-    assert tried.attempted
-    assert not tried.failed

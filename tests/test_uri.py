@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
 from pathlib import Path
 
@@ -25,15 +24,6 @@ relations = st.sampled_from(["/r/IsA", "/r/ExternalURL", "/r/dbpedia/genre"])
 addresses = st.builds(
     lambda path: "http://example.org/" + "/".join(path), st.lists(pieces, min_size=1, max_size=3)
 ).filter(lambda address: "/,/" not in address + "/")
-
-
-def test_the_examples_in_the_module_hold() -> None:
-    tried = doctest.testmod(uri)
-    assert tried.attempted > 0
-    assert tried.failed == 0
-
-
-# ---- what is a concept
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,12 @@ def gist(reason: str) -> str:
     ('too many pixels', 'not an image')
     >>> gist("HTTP 404 for http://example.org/a.jpg"), gist("looks like image/1")
     ('HTTP 404', 'looks like another')
+    >>> gist("example.org leads to a private address (10.0.0.1)")
+    'a private address'
     """
     general = re.split(r" \(|:| for ", reason)[0]
-    return re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
+    general = re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
+    return re.sub(r"^\S+ (is|leads to) (a private address)$", r"\2", general)
 
 
 def _owner_in_json(line: bytes) -> str | None:
