@@ -63,6 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HarvestError as error:
         print(f"sheaf: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:  # whoever reads what we print has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         return 130
 

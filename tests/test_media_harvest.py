@@ -7,6 +7,8 @@ import hashlib
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,7 +20,7 @@ import pytest
 import soundfile
 from PIL import Image
 
-from tests.command import history, run, says, start
+from tests.command import ROOT, clean_environment, history, run, says, start
 from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld
 from tools.add import Media
@@ -241,6 +243,14 @@ def test_credits_and_sheets_are_for_everybody(
     assert Path(page.stdout.strip()).read_text().count("data:image/") >= 2
     index = run("main.py", "sheet", *places, "--media", quiet / "m")
     assert Path(index.stdout.strip()) == quiet / "state/sheets/index.html"
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), "credits", *map(str, places)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment(),
+    ) as reader:  # fmt: skip
+        assert reader.stdout is not None and reader.stderr is not None
+        reader.stdout.close()  # as `| head` does when it has seen enough
+        assert reader.stderr.read() == b""
+    assert reader.returncode == 0
     assert "/c/en/nowhere is not in the graph" in says(
         run("main.py", "credits", "/c/en/nowhere", *places), 2
     )

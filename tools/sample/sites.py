@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Protocol
 
 from tools.sample import server, world
@@ -63,9 +64,9 @@ def main() -> None:
             for site in sites()
         ]
         gc.freeze()
-        json.dump({name: each.url for name, each in servers}, sys.stdout)
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+        line = json.dumps({name: each.url for name, each in servers}) + "\n"
+        with suppress(BrokenPipeError):  # whoever started us is gone already
+            os.write(sys.stdout.fileno(), line.encode())
         sys.stdin.buffer.read()
 
 
