@@ -181,7 +181,7 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
     if arguments.fresh and (aside := set_aside(settings.state)):
         print(f"the old state is set aside in {aside}")
-    if arguments.fresh and settings.media.exists() and (aside := set_aside(settings.media)):
+    if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
         print(f"the old media are set aside in {aside}")
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)

@@ -227,6 +227,15 @@ def test_fresh_sets_the_media_aside(tmp_path: Path, world: World, media: MediaWo
     assert {name.removeprefix("aside-1/") for name in on_disk(tmp_path)} >= known
 
 
+def test_fresh_leaves_a_folder_alone_that_is_nobodys(
+    tmp_path: Path, world: World, media: MediaWorld
+) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/thesis.txt").write_text("mine")
+    harvest(tmp_path, world, media, "--fresh", "--no-media")
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["thesis.txt"]
+
+
 def test_credits_and_sheets_are_for_everybody(
     quiet: Path, world: World, media: MediaWorld, tmp_path: Path
 ) -> None:

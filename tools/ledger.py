@@ -41,13 +41,13 @@ class Ledger:
         self._flushed = 0.0
 
     def __bool__(self) -> bool:
-        """Do media lie here already?"""
-        return (self._folder / SEARCHES).exists()
+        """Is this the folder of a harvest?"""
+        return any((self._folder / name).exists() for name in (MARK, SEARCHES))
 
     def claim(self, harvest: str) -> bool:
         """Make this the folder of a harvest; False if it is another's. It may be moved."""
         mark = self._folder / MARK
-        if mark.exists() or self:
+        if self:
             return mark.exists() and mark.read_text(encoding="utf-8", errors="replace") == harvest
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
