@@ -201,7 +201,7 @@ def test_while_nobody_can_be_asked_the_stage_waits(make: Make) -> None:
         shelf.trouble = Unavailable("asks for a pause", 5.0)
     with pytest.raises(Unavailable) as caught:
         stage.run()
-    assert 4.0 < (caught.value.delay or 0.0) <= 5.0
+    assert 4.0 < (caught.value.delay or 0.0) <= 5.5
     asked = [len(shelf.asked) for shelf in shelves]
     with pytest.raises(Unavailable):
         stage.run("/c/en/cat")
@@ -253,7 +253,7 @@ def test_a_file_whose_host_asks_for_a_pause_is_fetched_after_it(make: Make) -> N
     stage.hands.stumbles["a"] = Unavailable("files.example.org rests", 9.0)
     with pytest.raises(ComeBack) as caught:
         stage.run()
-    assert caught.value.delay == 9.0
+    assert 9.0 <= caught.value.delay <= 9.9
     stage.hands.stumbles.clear()
     assert names(stage.run()) == ["a"]
 

@@ -1,7 +1,8 @@
 """What an unfinished search for media has gathered, kept from one attempt to the next.
 
-Promise: a task that comes back, after a crash, a pause or a graph that was away, fetches no file a
-second time and asks nobody again who has answered. A draft appears whole or not at all.
+Promise: a task that comes back, after a pause, a stop or a graph that was away, fetches no file a
+second time and asks nobody again whose offers have all been tried. An attempt that was killed is
+made again. A draft appears whole or not at all.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Whatever an attempt has gathered is kept for the next.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -174,7 +175,8 @@ class Extender:
         short = [k for k in ORDER if self._wanted.is_short(k, len(draft.of_kind(k)))]
         if waits := [attempt.waits[kind] for kind in short if kind in attempt.waits]:
             first = min(waits, key=lambda error: error.delay or 0.0)
-            delay = max(first.delay or 0.0, SHORTEST_WAIT_S)
+            # Spread out: what waits for the same provider should not come back in one moment.
+            delay = max(first.delay or 0.0, SHORTEST_WAIT_S) * random.uniform(1.0, 1.1)
             if all(each.is_resting for each in self._providers if not each.is_link_only):
                 raise Unavailable(str(first), delay)
             raise ComeBack(str(first), delay)
