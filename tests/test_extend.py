@@ -248,6 +248,33 @@ def test_a_file_whose_host_is_in_trouble_is_tried_again_and_refused_in_the_end(m
     assert stage.hands.fetched.count("b") == 1
 
 
+def test_stopping_between_two_files_that_failed_before_forgets_neither(make: Make) -> None:
+    stage = make(Shelf("one", image=["a", "b"]))
+    for name in ("a", "b"):
+        stage.hands.stumbles[name] = ServerTrouble("no complete answer in time")
+    with pytest.raises(RetryLater):
+        stage.run()
+    stage.stop.set()
+    with pytest.raises(Interrupted):
+        stage.run()
+    stage.stop.clear()
+    stage.hands.stumbles.clear()
+    assert names(stage.run()) == ["a", "b"]
+
+
+def test_a_dead_host_of_many_files_is_not_tried_for_each_of_them(make: Make) -> None:
+    many = [str(number) for number in range(50)]
+    first, second = Shelf("first", image=many), Shelf("second", image=["good"])
+    stage = make(first, second)
+    for name in many:
+        stage.hands.stumbles[name] = ServerTrouble("no complete answer in time")
+    with pytest.raises(RetryLater):
+        stage.run()
+    assert stage.hands.fetched == ["0", "1", "2", "3", "good"]
+    stage.hands.stumbles = {name: GiveUp("gone") for name in many[:6]}
+    assert names(stage.run()) == ["good", "6"]
+
+
 def test_a_file_whose_host_asks_for_a_pause_is_fetched_after_it(make: Make) -> None:
     stage = make(Shelf("one", image=["a"]), wanted=1)
     stage.hands.stumbles["a"] = Unavailable("files.example.org rests", 9.0)

@@ -42,6 +42,9 @@ class Draft:
     def of_kind(self, kind: str) -> list[Media]:
         return [each for each in self.media if each.kind == kind]
 
+    def open_of(self, kind: str) -> list[Offer]:
+        return [each for each in self.open if each.kind == kind]
+
     def refuse(self, provider: str, kind: str, url: str, reason: str) -> None:
         self.refused.append({"provider": provider, "kind": kind, "url": url, "reason": reason})
 

@@ -105,14 +105,10 @@ class Extender:
 
     def _gather(self, kind: str, attempt: Attempt) -> None:
         """Try offers until there are as many files as wanted, those left over from before first."""
-        draft = attempt.draft
-        before = [each for each in draft.open if each.kind == kind]
-        draft.open = [each for each in draft.open if each.kind != kind]
-        wanted = self._wanted.number[kind]
-        offers = chain(before, self._offers(kind, attempt))
+        draft, wanted = attempt.draft, self._wanted.number[kind]
+        offers = chain(draft.open_of(kind), self._offers(kind, attempt))
         while len(draft.of_kind(kind)) < wanted and (offer := next(offers, None)):
-            if len([each for each in draft.open if each.kind == kind]) < 2 * wanted:
-                self._try(offer, attempt)
+            self._try(offer, attempt)
 
     def _offers(self, kind: str, attempt: Attempt) -> Iterator[Offer]:
         """Asks the next provider only when the last one's offers did not suffice."""
@@ -124,11 +120,25 @@ class Extender:
             if key in attempt.draft.exhausted:
                 continue
             found = self._ask(provider, kind, attempt)
-            for candidate in found or ():
-                if not attempt.draft.knows(candidate.url):
-                    yield Offer(provider.name, kind, candidate)
-            if found is not None:
+            if found is None:
+                continue
+            yield from self._new(found, provider.name, kind, attempt.draft)
+            if not self._is_failing(provider.name, kind, attempt.draft):
                 attempt.draft.exhausted.append(key)
+
+    def _new(
+        self, found: Sequence[Candidate], provider: str, kind: str, draft: Draft
+    ) -> Iterator[Offer]:
+        for candidate in found:
+            if self._is_failing(provider, kind, draft):
+                return
+            if not draft.knows(candidate.url):
+                yield Offer(provider, kind, candidate)
+
+    def _is_failing(self, provider: str, kind: str, draft: Draft) -> bool:
+        """Its files fail one after the other: the rest is left for another time."""
+        failed = [each for each in draft.open_of(kind) if each.provider == provider]
+        return len(failed) >= 2 * self._wanted.number[kind]
 
     def _ask(
         self, provider: PatientProvider, kind: str, attempt: Attempt
@@ -156,6 +166,7 @@ class Extender:
     def _try(self, offer: Offer, attempt: Attempt) -> None:
         self._heed_stop()
         draft, (provider, kind, candidate) = attempt.draft, offer
+        draft.open = [each for each in draft.open if each != offer]
         number = len(draft.of_kind(kind))
         place = (self._media, attempt.folder, number, draft.media)
         try:
