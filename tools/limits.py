@@ -105,10 +105,10 @@ class Rests:
             rests += 1
         own = FIRST_REST_S * 2 ** min(rests - 1, MOST_DOUBLINGS) * random.uniform(0.9, 1.1)
         pause = min(own, LONGEST_REST_S) if seconds is None else min(max(0.0, seconds), DAY_S)
-        until = max(before, now + pause)
-        self._until[host] = (until, reason)
+        pause = max(before - now, pause)
+        self._until[host] = (now + pause, reason)
         self._rests[host] = rests
-        return until - now
+        return pause
 
     def end(self, host: str) -> None:
         """It answered: the next rest counts as the first."""
