@@ -10,6 +10,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -91,7 +92,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def test_an_image_is_kept_with_its_whole_record(world: World) -> None:
     body = files.image()
-    before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    before = datetime.now(UTC).replace(microsecond=0)
     media = world.keep(candidate(world.offer(body, "image/png"), remark="say thanks"), number=7)
     assert media._replace(time=None, phash=None) == Media(
         path="en/dog/image/7.jpg",
@@ -112,7 +113,7 @@ def test_an_image_is_kept_with_its_whole_record(world: World) -> None:
         remark="say thanks",
     )
     assert re.fullmatch("[0-9a-f]{16}", media.phash or "")
-    assert before <= (media.time or "") <= time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    assert before <= datetime.fromisoformat(media.time or "") <= datetime.now(UTC)
     assert (world.root / media.path).read_bytes() == body
     assert world.files() == [media.path]
 
