@@ -69,9 +69,9 @@ class ExtendSettings:
     sound_max_bytes: int = 3_145_728
     gif_max_bytes: int = 20_000_000
     min_side: int = 100
-    max_pixels: int = 30_000_000
+    max_pixels: int = 16_000_000
     max_frames: int = 1000
-    max_frame_pixels: int = 150_000_000
+    max_frame_pixels: int = 100_000_000
     min_seconds: float = 0.2
     max_seconds: float = 300.0
     near_bits: int = 6
