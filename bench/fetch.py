@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,7 @@ import orjson
 import requests
 
 from bench.report import RUNS, Bar, Row, Say, shown
-from bench.server import SEED, WINDOW
+from bench.server import SEED, WINDOW, serving
 from tools.graphs.sqlite import look as look_at_graph
 from tools.state import look
 
@@ -163,18 +163,6 @@ def served_since_last_asked(url: str) -> tuple[int, float]:
     return window["pages"], window["seconds"]
 
 
-@contextmanager
-def server(setting: Setting) -> Iterator[str]:
-    size = ["--concepts", str(setting.concepts), "--latency", str(setting.latency_ms)]
-    command = [sys.executable, "-m", "bench.server", *size]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            port = process.stdout.readline().strip()
-            if not port:
-                raise RuntimeError("the server did not start")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
+def server(setting: Setting) -> AbstractContextManager[str]:
+    size = ("--concepts", str(setting.concepts), "--latency", str(setting.latency_ms))
+    return serving("bench.server", *size)

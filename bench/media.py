@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Event, local
@@ -36,7 +36,7 @@ from PIL import Image
 
 from bench.fetch import environment
 from bench.report import RUNS, Bar, Row, Say, shown
-from bench.server import WINDOW, Connection, Served, answer, concept
+from bench.server import WINDOW, Connection, Served, answer, concept, serving
 from tools import download_images
 from tools.add import Entity
 from tools.graphs.sqlite import SqliteGraph
@@ -110,7 +110,7 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
         say(f"media: making {count:,} images")
         size = make_images(folder / "images", count)
         install_peer(say)
-        with server(folder / "images") as url:
+        with serving("bench.media", "serve", str(folder / "images")) as url:
             place = Place(url, count, size)
             runs = [one_run(place, folder, number, say) for number in range(1, RUNS + 1)]
     yield from compared(f"{count:,} images", runs)
@@ -411,22 +411,6 @@ async def serve(folder: Path) -> None:
 def as_answer(image: bytes) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: {len(image)}\r\n"
     return head.encode() + b"\r\n" + image
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "bench.media", "serve", str(folder)]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            port = process.stdout.readline().strip()
-            if not port:
-                raise RuntimeError("the server did not start")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
 
 
 # --- the images ------------------------------------------------------------------------------

@@ -13,8 +13,12 @@ import asyncio
 import random
 import selectors
 import socket
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import orjson
@@ -127,6 +131,26 @@ async def serve(concepts: int, latency: float) -> None:
 def exact_loop() -> asyncio.AbstractEventLoop:
     """epoll rounds every latency up to the next millisecond; select does not."""
     return asyncio.SelectorEventLoop(selectors.SelectSelector())
+
+
+@contextmanager
+def serving(module: str, *words: str) -> Iterator[str]:
+    """A server of ours in a process of its own, which prints its port first; its address."""
+    with subprocess.Popen(
+        [sys.executable, "-m", module, *words],
+        cwd=Path(__file__).resolve().parent.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().strip()
+            if not port:
+                raise RuntimeError("the server did not start")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
 
 
 def main() -> None:

@@ -94,6 +94,15 @@ def test_an_unwritable_state_folder_is_named(tmp_path: Path) -> None:
     assert "state" in says(done)
 
 
+@pytest.mark.parametrize("source", ["conceptnet.io", "file:///etc", "http://a b/", "http://:80"])
+def test_a_source_that_is_no_address_is_told(tmp_path: Path, source: str) -> None:
+    done = run("main.py", "--no-media", "--source", source, "--state", tmp_path / "state")
+    assert done.returncode == 2
+    assert says(done) == f"sheaf: the source {source!r} is not an address: " + (
+        "write it like http://host:port"
+    )
+
+
 def test_a_folder_nobody_may_write_to_is_named() -> None:
     done = run("main.py", "--state", "/proc/sheaf", "--source", "http://127.0.0.1:9")
     assert done.returncode == 5

@@ -239,10 +239,10 @@ def _check_extend(extend: ExtendSettings) -> None:
     _require_known("provider", (*extend.providers, *extend.servers), PROVIDERS)
     _require_known("licence", extend.licences, LICENCES)
     for name, server in extend.servers.items():
-        _require(is_address(server), f"extend.servers.{name} must be like http://host:port")
+        _require(_is_address(server), f"extend.servers.{name} must be like http://host:port")
 
 
-def is_address(url: str) -> bool:
+def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -21,7 +21,7 @@ from tools.ledger import Ledger, gist
 from tools.providers import catalogue
 from tools.proxy import Proxies
 from tools.rules import Filter
-from tools.settings import Settings, is_address
+from tools.settings import Settings
 from tools.sources.api import ApiSource
 from tools.stage import Found, Order, Stage, Worker
 from tools.state import BUDGETS
@@ -42,7 +42,7 @@ class ConceptnetJob:
         wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
         ground = settings.extend.ground if settings.extend.is_wanted else "nothing"
         self.client = _client(settings, stop)
-        self.source = ApiSource(_base_url(settings.source), self.client, wanted)
+        self.source = ApiSource(settings.source, self.client, wanted)
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
@@ -106,14 +106,14 @@ class ConceptnetJob:
 
 
 def _client(settings: Settings, stop: Event) -> Client:
-    named = (settings.source, *settings.extend.servers.values())
+    named = {"source": settings.source, **settings.extend.servers}
     return Client(
         settings.http,
         Proxies(settings.proxy.urls),
         stop,
         settings.fetch_workers + settings.extend_workers,
         limits=catalogue.limits(settings.extend),
-        trusted=[host_of(url) for url in named if is_address(url)],
+        trusted=[_host(name, url) for name, url in named.items()],
         budgets=settings.state / BUDGETS,
     )
 
@@ -128,7 +128,10 @@ def _extend_stage(settings: Settings) -> Stage:
     return Stage("extend", settings.extend_workers)
 
 
-def _base_url(source: str) -> str:
-    if not is_address(source):
-        raise UsageError(f"the source {source!r} is not an address: write it like http://host:port")
-    return source
+def _host(name: str, url: str) -> str:
+    try:
+        return host_of(url)
+    except ValueError:
+        raise UsageError(
+            f"the {name} {url!r} is not an address: write it like http://host:port"
+        ) from None

@@ -26,10 +26,12 @@ class Candidate(NamedTuple):
 
 
 class Provider(Protocol):
+    """What the modules here implement; most of them as it is said here."""
+
     name: str
     kinds: frozenset[str]  # of add.KINDS
-    is_for_relations: bool  # or for concepts alone
-    is_link_only: bool  # its files may be pointed at but not kept
+    is_for_relations: bool = True  # or for concepts alone
+    is_link_only: bool = False  # its files may be pointed at but not kept
 
     def search(self, text: str, kind: str) -> list[Candidate]:
         """The best first. What lacks a field we must have is left out."""

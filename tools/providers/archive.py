@@ -12,7 +12,7 @@ from tools import licence
 from tools.errors import BadStatus, GiveUp
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import (
     allowed,
     ask,
@@ -51,11 +51,9 @@ IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 Json = Mapping[str, Any]
 
 
-class InternetArchive:
+class InternetArchive(Provider):
     name = NAME
     kinds = frozenset(FILTERS)
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

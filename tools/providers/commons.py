@@ -9,7 +9,7 @@ from tools import licence
 from tools.errors import ServerTrouble, Unavailable
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import (
     allowed,
     ask,
@@ -60,11 +60,9 @@ ASKS_FOR_A_PAUSE = frozenset({"maxlag", "ratelimited"})
 LAST = 10**9  # where a file without a rank is sorted
 
 
-class Commons:
+class Commons(Provider):
     name = NAME
     kinds = frozenset(FILTERS)
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

@@ -10,7 +10,7 @@ from tools import licence
 from tools.errors import BadStatus, ServerTrouble
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import allowed, ask, candidate, host, rows, text
 from tools.providers.query import address, required_key, words
 
@@ -41,11 +41,9 @@ PARAMETERS: Mapping[str, object] = {
 }
 
 
-class Flickr:
+class Flickr(Provider):
     name = NAME
     kinds = frozenset({"image"})
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 from tools import licence
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import allowed, ask, candidate, inner, rows, text
 from tools.providers.query import address, required_key, words
 
@@ -23,11 +23,9 @@ PAGE_SIZE = 30
 PREVIEWS = {"preview-hq-mp3": "audio/mpeg", "preview-hq-ogg": "audio/ogg"}
 
 
-class Freesound:
+class Freesound(Provider):
     name = NAME
     kinds = frozenset({"audio"})
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import ask, candidate, inner, rows, text
 from tools.providers.query import address, required_key, words
 
@@ -22,10 +22,9 @@ LONGEST_QUERY = 50
 PARAMETERS = {"limit": 25, "rating": "g", "lang": "en"}
 
 
-class Giphy:
+class Giphy(Provider):
     name = NAME
     kinds = frozenset({"visual"})
-    is_for_relations = True
     is_link_only = True
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 from tools import licence
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import allowed, ask, candidate, inner, objects, rows, text, whole_number
 from tools.providers.query import address, words
 
@@ -30,11 +30,10 @@ MOST_RECENT = 32  # texts; as many as there may be workers
 Taxon = tuple[str, int | None]
 
 
-class INaturalist:
+class INaturalist(Provider):
     name = NAME
     kinds = frozenset(FILTERS)
     is_for_relations = False
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 from tools import licence
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import allowed, ask, candidate, number, rows
 from tools.providers.query import address, usable_key, words
 
@@ -37,11 +37,9 @@ MIME_TYPES = {
 }
 
 
-class Openverse:
+class Openverse(Provider):
     name = NAME
     kinds = frozenset(FILTERS)
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.http import Client
 from tools.limits import Limit
-from tools.providers import Candidate
+from tools.providers import Candidate, Provider
 from tools.providers.answer import allowed, ask, candidate, inner, rows
 from tools.providers.query import address, required_key, words
 
@@ -21,11 +21,9 @@ PAGE_SIZE = 30
 SIZES = ("large", "original")
 
 
-class Pexels:
+class Pexels(Provider):
     name = NAME
     kinds = frozenset({"image"})
-    is_for_relations = True
-    is_link_only = False
 
     def __init__(
         self, client: Client, licences: Collection[str], base: str = BASE, key: str = ""

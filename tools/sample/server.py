@@ -12,6 +12,7 @@ import io
 import logging
 import socket
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -30,7 +31,7 @@ _LONGEST_IGNORED_BODY = 65_536
 _POLL_S = 0.05
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """One connection. Subclasses change what is said (`answer`) or how it is sent (`send`)."""
 
     protocol_version = "HTTP/1.1"
@@ -38,9 +39,9 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     timeout = 60.0
 
+    @abstractmethod
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
         """What to say to a request. Path and query are decoded; an exception becomes a 500."""
-        raise NotImplementedError
 
     def respond(self, path: str, query: Mapping[str, str]) -> Answer:
         """The answer, whatever happens on the way to it."""
