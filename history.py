@@ -11,9 +11,9 @@ from pathlib import Path
 from tools.add import Counts
 from tools.errors import HarvestError, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
+from tools.look import Look, look
 from tools.progress import table
 from tools.settings import Settings, add_place_flags, load_places
-from tools.state import Look, look
 
 BAR = 40
 

@@ -23,13 +23,14 @@ from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
+from tools.look import look
 from tools.pools import Pools
 from tools.progress import Progress, summary
 from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
-from tools.state import look, restore, set_aside
+from tools.state import restore, set_aside
 
 logger = logging.getLogger(__name__)
 

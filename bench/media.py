@@ -44,13 +44,13 @@ from tools.graphs.sqlite import look as look_at_graph
 from tools.harvest import Harvest
 from tools.jobs.conceptnet import ConceptnetJob
 from tools.ledger import FILES as BOOK
+from tools.look import look
 from tools.providers import Candidate, catalogue
 from tools.providers.catalogue import Known
 from tools.rules import search_text
 from tools.settings import ExtendSettings, Settings
 from tools.sniff import Facts, Format
 from tools.stage import Done, Found, Task, Worker
-from tools.state import look
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "img2dataset==1.47.0"

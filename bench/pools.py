@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 from bench.report import RUNS, Bar, Row, Say
 from tools.pools import Pools
+from tools.schema import FINISHED
 from tools.stage import Done, Found, Stage, Task
-from tools.state import FINISHED, snapshot
+from tools.state import snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = Stage("fetch", workers=8)

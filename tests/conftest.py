@@ -13,6 +13,16 @@ from tests.command import Here
 from tests.neo4j_server import AnyServer, Server, emptied, given_server, own_server
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side those of one file stay together, and one process has the server
+    that many use. Files that wait for servers begin first."""
+    shared = {item.path for item in items if "neo4j_server" in getattr(item, "fixturenames", ())}
+    for item in items:
+        group = "neo4j" if item.path in shared else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: (item.path not in shared, "neo4j" not in item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnyServer]:
     """The server every test may use and empty, but not stop."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -19,6 +19,7 @@ from neo4j import Driver, GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
 from tests.command import ROOT, clean_environment, run
+from tests.needs import missing
 
 CANNOT_BE_HAD = 4
 PATIENCE = 1200  # seconds; the first start of all downloads the server
@@ -129,7 +130,7 @@ def own_server(folder: Path, settings: dict[str, str] | None = None) -> Iterator
     try:
         server = Server.start(folder / "home", None, **(settings or {}))
     except CannotBeHad as error:
-        skip(str(error))
+        missing(str(error))
     yield server
     server.stop()
 
@@ -146,13 +147,6 @@ def given_server(url: str, password: str) -> Iterator[GivenServer]:
         pytest.exit(sentence, returncode=2)
     yield server
     emptied(server)
-
-
-def skip(sentence: str) -> NoReturn:
-    """Where changes are judged nothing may be left untested in silence."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(sentence)
-    pytest.skip(sentence)
 
 
 # --- how it is spoken to ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 from tests.command import Here, run, says
 from tests.graph_world import fill, filled, graph_in, in_neo4j, in_sqlite
+from tests.needs import missing
 from tests.neo4j_server import (
     CANNOT_BE_HAD,
     AnyServer,
@@ -18,7 +19,6 @@ from tests.neo4j_server import (
     Server,
     run_with,
     script,
-    skip,
 )
 from tests.store_contract import DOG_BARKS, DOG_MEDIA, write
 from tools.add import Entity, unseen
@@ -170,12 +170,12 @@ def loaded(folder: Path) -> Iterator[Server]:
     home = folder / "home"
     imported = script("import", folder / "files", "--home", home)
     if imported.returncode == CANNOT_BE_HAD:
-        skip(imported.stderr.strip())
+        missing(imported.stderr.strip())
     assert imported.returncode == 0, imported.stdout + imported.stderr
     try:
         server = Server.start(home)
     except CannotBeHad as error:
-        skip(str(error))
+        missing(str(error))
     yield server
     server.stop()
 

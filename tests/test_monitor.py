@@ -13,11 +13,11 @@ import pytest
 
 from tools import monitor as monitor_module
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
+from tools.look import look
 from tools.monitor import Monitor
 from tools.pools import Pools
 from tools.settler import Settler
 from tools.stage import Done, Found, Stage, Task, Worker
-from tools.state import look
 
 PATIENCE_S = 20.0
 

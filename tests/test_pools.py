@@ -20,9 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tools import pools as pools_module
 from tools import window as window_module
 from tools.errors import StopHarvest
+from tools.look import look
 from tools.pools import Pools
 from tools.stage import Done, Found, Order, Stage, Task
-from tools.state import look
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
 URIS = st.lists(st.integers(0, 60).map(lambda n: f"/c/en/{n}"), max_size=6)

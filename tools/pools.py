@@ -21,8 +21,9 @@ import orjson
 
 from tools.checkpoint import Checkpointer
 from tools.errors import StopHarvest
+from tools.schema import FAILED
 from tools.stage import Done, Found, Stage, Task
-from tools.state import FAILED, open_state
+from tools.state import open_state
 from tools.window import SIZE, Row, Window
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import stat
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tools.errors import UsageError
 
 PROXIES_VARIABLE = "SHEAF_PROXIES"
+NOTICES_VARIABLE = "SHEAF_NOTICES"
 NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
 
 
@@ -27,10 +28,21 @@ def key_variable(provider: str) -> str:
 
 def proxies(file: Path | None) -> tuple[str, ...]:
     """Those of the environment and those of the file."""
-    text = os.environ.get(PROXIES_VARIABLE, "")
+    return tuple(_lines(PROXIES_VARIABLE, file, ","))
+
+
+def notices(file: Path | None) -> tuple[str, ...]:
+    """Where notices go. In the environment they stand on lines too: an address may hold a comma."""
+    lines = _lines(NOTICES_VARIABLE, file)
+    return tuple(line for line in lines if not line.startswith("#"))
+
+
+def _lines(variable: str, file: Path | None, separator: str = "\n") -> Iterator[str]:
+    text = os.environ.get(variable, "")
     if file is not None:
         text += "\n" + read_secret(file)
-    return tuple(line.strip() for line in text.replace(",", "\n").splitlines() if line.strip())
+    lines = text.replace(separator, "\n").splitlines()
+    return (line.strip() for line in lines if line.strip())
 
 
 def neo4j_password(file: Path | None) -> str:

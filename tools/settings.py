@@ -114,6 +114,34 @@ class Neo4jSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSettings:
+    """When the assist works: minute, hour, day, month and weekday as in a crontab, in UTC."""
+
+    snapshot: str = "0 * * * *"
+    transport: str = "0 */3 * * *"
+    sample: str = "* * * * *"
+    retry: str = "* * * * *"
+    keep: int = 24
+    hang_s: float = 900.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSettings:
+    """Who is told, and of what."""
+
+    file: Path | None = None
+    urls: tuple[str, ...] = field(default=(), repr=False)  # hold passwords; not from TOML
+    progress: bool = True
+    transport: bool = True
+    source: bool = True
+    disk: bool = True
+    ended: bool = True
+    progress_times: str = "0 * * * *"
+    source_down_s: float = 1800.0
+    timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     level: str = "info"
     json: bool = False
@@ -132,11 +160,14 @@ class Settings:
     extend_workers: int = 5
     attempts: int = 5
     stop_grace_s: float = 30.0
+    reserve_bytes: int = 1_000_000_000
     filter: FilterSettings = field(default_factory=FilterSettings)
     extend: ExtendSettings = field(default_factory=ExtendSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
+    clock: ClockSettings = field(default_factory=ClockSettings)
+    notices: NoticeSettings = field(default_factory=NoticeSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
     @property
@@ -196,11 +227,13 @@ def read_toml(path: Path | None) -> dict[str, Any]:
 
 def _with_secrets(settings: Settings) -> Settings:
     proxy, neo4j, extend = settings.proxy, settings.neo4j, settings.extend
+    notices = settings.notices
     return replace(
         settings,
         proxy=replace(proxy, urls=secret.proxies(proxy.file)),
         neo4j=replace(neo4j, password=secret.neo4j_password(neo4j.password_file)),
         extend=replace(extend, keys=secret.keys(KEYED, extend.keys_file)),
+        notices=replace(notices, urls=secret.notices(notices.file)),
     )
 
 

@@ -9,8 +9,8 @@ from random import Random
 
 from tests.command import finished, harvest_flags, history, records, run, start, walk
 from tests.worlds.conceptnet import World
+from tools.look import look
 from tools.sample import world as sample
-from tools.state import look
 
 KILLS = 30
 

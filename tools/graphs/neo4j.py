@@ -44,8 +44,8 @@ SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"
 DRIVER: dict[str, Any] = {
     "user_agent": "sheaf",
-    "connection_timeout": 4.0,
-    "connection_acquisition_timeout": 8.0,  # all of connecting: the user is told within 10 s
+    "connection_timeout": 3.0,
+    "connection_acquisition_timeout": 5.0,  # all of connecting: the user is told within 10 s
     "connection_write_timeout": 60.0,
     "max_transaction_retry_time": 4.0,  # then the stage waits, and can be stopped meanwhile
     "liveness_check_timeout": 60.0,
