@@ -30,7 +30,7 @@ from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
-from tools.state import restore, set_aside
+from tools.state import remove_unfinished, restore, set_aside, snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ COMMANDS = {
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
+    "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",
     "pause": "ask the running harvest to hand out no new tasks",
     "resume": "ask it to go on",
     "stop": "ask it to end; running tasks finish, nothing is lost",
@@ -85,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.command} takes no further argument: {arguments.target!r}")
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
+    if arguments.command == "retry":
+        return commands.retry(settings, arguments.reason or "")
     if arguments.command in SIGNALS:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
@@ -120,6 +123,8 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             run_.run(progress)
         finally:
             progress.close()
+        if run_.has_worked:
+            snapshot(file)
         report = summary(
             run_.pools.counts(),
             *counted(graph),
@@ -180,6 +185,7 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 
 
 def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
+    remove_unfinished(settings.pools_file)
     if arguments.fresh and (aside := set_aside(settings.state)):
         print(f"the old state is set aside in {aside}")
     if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
@@ -277,6 +283,7 @@ def parser() -> argparse.ArgumentParser:
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
+    add("--reason", metavar="TEXT", help="for retry: a part of the reason, as history.py shows it")
     add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
     settings_of.add_place_flags(result)
     add("--port", type=int, default=8084, help="for mirror (%(default)s; 0: any free one)")

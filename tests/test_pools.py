@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tools import pools as pools_module
+from tools import register as register_module
 from tools import window as window_module
 from tools.errors import StopHarvest
 from tools.look import look
@@ -26,6 +26,8 @@ from tools.stage import Done, Found, Order, Stage, Task
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
 URIS = st.lists(st.integers(0, 60).map(lambda n: f"/c/en/{n}"), max_size=6)
+PLACES = st.integers(0, 1000)
+TOS = st.sampled_from(["finished", "to_extend", "to_fetch"])
 
 
 def a_thread(_task: Task) -> Thread:
@@ -112,7 +114,7 @@ def test_what_comes_later_but_ranks_higher_overtakes_a_full_window(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage("fetch", 8, "priority")
-    monkeypatch.setattr(pools_module, "SIZE", 4)
+    monkeypatch.setattr(register_module, "SIZE", 4)
     monkeypatch.setattr(window_module, "SIZE", 4)
     pools = Pools(file, [stage])
     names = list(range(200))
@@ -250,11 +252,11 @@ def test_a_state_that_cannot_be_written_stops_the_harvest_and_changes_nothing(
     pools.discover(Found("fetch", ["/c/en/dog"]))
     task = lease(pools)
     before = pools.counts()
-    pools._db.execute("PRAGMA query_only = ON")
+    pools._register._db.execute("PRAGMA query_only = ON")
     with pytest.raises(StopHarvest, match="cannot be written"):
         advance(pools, task, "finished", Found("fetch", ["/c/en/cat"]))
     assert pools.counts() == before
-    pools._db.execute("PRAGMA query_only = OFF")
+    pools._register._db.execute("PRAGMA query_only = OFF")
     advance(pools, task, "finished")
     assert list(pools.finished) == ["/c/en/dog"]
 
@@ -317,28 +319,39 @@ class Moves(RuleBasedStateMachine):
             self.model[task.uri] = stage.active
             self.tasks.append(task)
 
-    @rule(uris=URIS, data=st.data(), count=st.integers(1, 3))
-    def advance(self, uris: list[str], data: st.DataObject, count: int) -> None:
+    @rule(uris=URIS, moves=st.lists(st.tuples(PLACES, TOS), min_size=1, max_size=3))
+    def advance(self, uris: list[str], moves: list[tuple[int, str]]) -> None:
         """Several at once, to different pools, finding the same."""
-        tasks = [task for _ in range(count) if (task := self._some_task(data))]
-        tos = [data.draw(st.sampled_from(["finished", "to_extend", "to_fetch"])) for _ in tasks]
+        tasks = [task for place, _ in moves if (task := self._some_task(place))]
+        tos = [to for _, to in moves[: len(tasks)]]
         found = [Found("fetch", uris), Found("extend", uris)]
         self.pools.advance(*((task, Done(to, found)) for task, to in zip(tasks, tos, strict=True)))
         self.model |= {task.uri: to for task, to in zip(tasks, tos, strict=True)}
         if tasks:
             self.model |= {uri: "to_fetch" for uri in uris if uri not in self.model}
 
-    @rule(data=st.data(), delay=st.sampled_from([0.0, 1000.0]), spent=st.booleans())
-    def retry_later(self, data: st.DataObject, delay: float, spent: bool) -> None:
-        if task := self._some_task(data):
+    @rule(place=PLACES, delay=st.sampled_from([0.0, 1000.0]), spent=st.booleans())
+    def retry_later(self, place: int, delay: float, spent: bool) -> None:
+        if task := self._some_task(place):
             self.pools.retry_later(task, "later", delay, spent)
             self.model[task.uri] = task.stage.waiting
 
-    @rule(data=st.data())
-    def give_up(self, data: st.DataObject) -> None:
-        if task := self._some_task(data):
-            self.pools.give_up(task, "never")
+    @rule(place=PLACES)
+    def give_up(self, place: int) -> None:
+        if task := self._some_task(place):
+            self.pools.give_up(task, f"never in {task.stage.waiting}")
             self.model[task.uri] = "failed"
+
+    @rule(waited=st.sampled_from(["to_fetch", "to_extend"]))
+    def revive(self, waited: str) -> None:
+        before = self.model
+        assert self.pools.revive(f"in {waited}") == len(before) - len(
+            {uri for uri, pool in self._where_everything_is().items() if pool == before[uri]}
+        )
+        self.model = {
+            uri: waited if pool == "failed" and self.pools.pool_of(uri) == waited else pool
+            for uri, pool in before.items()
+        }
 
     @rule(seed=st.integers(0, 1000))
     def many_threads_at_once(self, seed: int) -> None:
@@ -357,7 +370,7 @@ class Moves(RuleBasedStateMachine):
                         self.pools.retry_later(task, "later", spent=False)
                         continue
                     if ending == 1:
-                        self.pools.give_up(task, "never")
+                        self.pools.give_up(task, f"never in {task.stage.waiting}")
                         continue
                     advance(self.pools, task, "finished", Found("fetch", found))
                     known[number] |= {task.uri, *found}
@@ -373,7 +386,7 @@ class Moves(RuleBasedStateMachine):
         after = reopened_after_crash(self.file)
         self.pools.close()
         self.pools = after
-        self.file = self.pools._checkpointer.path
+        self.file = self.pools._register.path
         self.tasks = []
         self.model = {uri: pool.replace("on_", "to_") for uri, pool in self.model.items()}
 
@@ -392,11 +405,10 @@ class Moves(RuleBasedStateMachine):
                 where[uri] = pool
         return where
 
-    def _some_task(self, data: st.DataObject) -> Task | None:
+    def _some_task(self, place: int) -> Task | None:
+        """What is drawn must not depend on what threads did: it is a place in any list."""
         self.tasks = [task for task in self.tasks if self.pools._is_leased(task)]
-        if not self.tasks:
-            return None
-        return self.tasks.pop(data.draw(st.integers(0, len(self.tasks) - 1)))
+        return self.tasks.pop(place % len(self.tasks)) if self.tasks else None
 
 
 TestMoves = Moves.TestCase

@@ -109,10 +109,10 @@ def test_what_has_no_records_is_not_stored(pools: Pools) -> None:
 
 def test_pools_that_cannot_be_written_are_fatal(pools: Pools) -> None:
     (task,) = lease(pools, 1)
-    pools._db.execute("PRAGMA query_only = ON")
+    pools._register._db.execute("PRAGMA query_only = ON")
     told, fatal = settle(pools, lambda _: None, [(task, Done("finished"))])
     assert not told and isinstance(fatal[0], StopHarvest)
-    pools._db.execute("PRAGMA query_only = OFF")
+    pools._register._db.execute("PRAGMA query_only = OFF")
 
 
 def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:

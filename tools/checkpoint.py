@@ -7,12 +7,9 @@ log begins again at its start and does not grow for ever.
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from pathlib import Path
 from threading import Event, Thread
-
-logger = logging.getLogger(__name__)
 
 CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
 
@@ -27,12 +24,16 @@ class Checkpointer(Thread):
         self._rows = 0
         self._due = Event()
         self._is_bulk_done = False
+        self._error: sqlite3.Error | None = None
         self._is_closing = False
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self.start()
 
     def written(self, rows: int, db: sqlite3.Connection) -> None:
-        """Told by the writer between two transactions."""
+        """Told by the writer between two transactions. Raises what went wrong meanwhile: what a
+        disk refused once it may forget, and a second try would seem to succeed."""
+        if self._error is not None:
+            raise self._error
         if self._is_bulk_done:
             self._is_bulk_done = False
             db.execute(CHECKPOINT)
@@ -47,8 +48,9 @@ class Checkpointer(Thread):
             try:
                 self._db.execute(CHECKPOINT)
                 self._is_bulk_done = True
-            except sqlite3.Error as error:  # the next transaction meets the same disk and says so
-                logger.warning("checkpoint of %s: %s", self.path, error)
+            except sqlite3.Error as error:
+                self._error = error
+                return
 
     def close(self) -> None:
         self._is_closing = True

@@ -13,15 +13,19 @@ from pathlib import Path
 from tools import credits
 from tools.add import Counts, Graph
 from tools.copying import arrived, copy
-from tools.errors import Fatal, Unavailable, Unreachable, UsageError
+from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from tools.export import export
 from tools.graphs import is_same, open_graph, visit_graph
+from tools.instance import only_instance
+from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
+from tools.pools import Pools
 from tools.progress import bar
 from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
+from tools.wishes import leave_wish
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -115,6 +119,20 @@ def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
         return None
     with bar("pages", len(concepts), quiet) as show:
         return index(graph, settings.media, concepts, settings.sheets, show)
+
+
+def retry(settings: Settings, reason: str) -> int:
+    """Failed ones wait again; a harvest that runs does it itself, at its next look."""
+    file = settings.pools_file
+    if not file.exists():
+        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+    try:
+        with only_instance(settings.state), closing(Pools(file, stages(settings))) as pools:
+            print(f"{pools.revive(reason):,} go back to work; python main.py goes on")
+    except AlreadyRunning:
+        leave_wish(settings.state, reason)
+        print("the harvest that runs puts them back to work within a minute")
+    return 0
 
 
 def serve_mirror(arguments: argparse.Namespace) -> int:

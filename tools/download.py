@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from tools import download_gifs, download_images, download_sounds
 from tools.add import Media
-from tools.errors import GiveUp, HarvestError, StopHarvest
+from tools.errors import NO_ROOM, GiveUp, HarvestError, NoRoom, StopHarvest
 from tools.http import Client
 from tools.pictures import differing_bits, limit_pixels
 from tools.providers import Candidate
@@ -242,6 +242,8 @@ class Part:
     def _not_writable(self, error: OSError) -> HarvestError:
         if error.errno == errno.ENAMETOOLONG:
             return GiveUp("its folder would have too long a name")
+        if error.errno in NO_ROOM:
+            return NoRoom(f"the media folder {self._root} has no room left")
         return StopHarvest(
             f"the media folder {self._root} cannot be written ({error.strerror}):"
             " see to it, then start again"

@@ -6,6 +6,11 @@ instead of a harvest, each with its exit code and one sentence for the user.
 
 from __future__ import annotations
 
+import errno
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says when the disk, or the user's share of it, is full."""
+
 
 class HarvestError(Exception):
     """Base of everything Sheaf raises on purpose; `exit_code` is for where nobody can obey it."""
@@ -33,6 +38,10 @@ class Unavailable(HarvestError):
     def __init__(self, reason: str, delay: float | None = None) -> None:
         super().__init__(reason)
         self.delay = delay
+
+
+class NoRoom(Unavailable):
+    """The disk is full: whoever writes files there waits."""
 
 
 class ComeBack(HarvestError):

@@ -8,6 +8,7 @@ Whatever an attempt has gathered is kept for the next.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +19,15 @@ from typing import Protocol
 
 from tools.add import Attachment, Media
 from tools.draft import Draft, Drafts, Offer
-from tools.errors import ComeBack, GiveUp, Interrupted, RetryLater, ServerTrouble, Unavailable
+from tools.errors import (
+    ComeBack,
+    GiveUp,
+    Interrupted,
+    NoRoom,
+    RetryLater,
+    ServerTrouble,
+    Unavailable,
+)
 from tools.providers import Candidate
 from tools.providers.patient import PatientProvider
 from tools.rules import search_text
@@ -101,7 +110,8 @@ class Extender:
             self._drafts.save(draft)
             raise
         self._drafts.deliver(draft)
-        return Done("finished", records=_attachment(attempt))
+        tally = Counter(f"media {each.kind} {each.provider}" for each in draft.media)
+        return Done("finished", records=_attachment(attempt), tally=tally)
 
     def _gather(self, kind: str, attempt: Attempt) -> None:
         """Try offers until there are as many files as wanted, those left over from before first."""
@@ -173,6 +183,9 @@ class Extender:
             draft.media.append(self._downloads.keep(candidate, kind, provider, *place))
         except GiveUp as error:
             draft.refuse(provider, kind, candidate.url, str(error))
+        except NoRoom:
+            draft.open.append(offer)
+            raise
         except Unavailable as error:
             attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
             draft.open.append(offer)

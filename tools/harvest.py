@@ -26,7 +26,6 @@ from tools.monitor import Monitor
 from tools.pools import Pools
 from tools.settler import Settler, Store
 from tools.stage import Found, Stage, Worker
-from tools.state import snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -68,34 +67,45 @@ class Harvest:
         self.has_worked = False
         self.verdict = "done"
         self._settler = Settler(self.pools, job.store, self._note_end)
-        self._monitors: list[Monitor] = []
+        self.monitors: list[Monitor] = []
         for stage in (each for each in job.stages if each.name in job.workers):
-            work, feeders = job.workers[stage.name], tuple(self._monitors)
-            self._monitors.append(
+            work, feeders = job.workers[stage.name], tuple(self.monitors)
+            self.monitors.append(
                 Monitor(stage, self.pools, work, self._settler, attempts, self._note_end, feeders)
             )
 
-    def run(self, show: Callable[[], None]) -> None:
-        """Harvest until there is no more work or somebody stops it; raises what ended it badly."""
+    def run(self, *ticks: Callable[[], None]) -> None:
+        """Harvest until there is no more work or somebody stops it; raises what ended it badly.
+
+        `ticks` are called a few times a second."""
         self._check_identity()
         self._listen()
         new = self.pools.discover(*self.job.seeds)
-        before = self.pools.moves
         self._settler.start()
-        for monitor in self._monitors:
+        for monitor in self.monitors:
             monitor.start()
-        while any(monitor.is_alive() for monitor in self._monitors):
+        while any(monitor.is_alive() for monitor in self.monitors):
             self._obey(self._next_note())
-            show()
+            self._call(ticks)
         if self._fatal is not None:
             raise self._fatal
-        self.has_worked = bool(new) or self.pools.moves > before
-        if self.has_worked:
-            snapshot(self._file)
-        else:
+        self.pools.make_durable()
+        self.has_worked = bool(new) or self.pools.leases > 0
+        if not self.has_worked:
             self.verdict = "nothing was left to do"
         if self._take_back_at is not None:
             self.verdict = "stopped; the same command goes on from here"
+
+    def _call(self, ticks: Sequence[Callable[[], None]]) -> None:
+        try:
+            for tick in ticks:
+                tick()
+        except Fatal as error:
+            self.end(error)
+
+    def end(self, error: Fatal) -> None:
+        """Whatever runs has a moment, then `run` raises this."""
+        self._notes.put(error)
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
@@ -156,10 +166,10 @@ class Harvest:
             self._begin_to_stop(FATAL_GRACE_S if self._fatal else self._grace_s)
         elif note in ("pause", "resume"):
             logger.warning("%s on request", note)
-            for monitor in self._monitors:
+            for monitor in self.monitors:
                 monitor.pause() if note == "pause" else monitor.resume()
         if self._take_back_at is not None and time.monotonic() >= self._take_back_at:
-            for monitor in self._monitors:
+            for monitor in self.monitors:
                 monitor.take_back()
 
     def _begin_to_stop(self, grace_s: float) -> None:
@@ -167,5 +177,5 @@ class Harvest:
         logger.warning("stopping: running tasks have %.0f s", grace_s)
         self.stop.set()
         self._take_back_at = time.monotonic() + grace_s
-        for monitor in self._monitors:
+        for monitor in self.monitors:
             monitor.stop()

@@ -17,14 +17,15 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
 
 from tools.add import Attachment
 from tools.credits import COLUMNS, Credit, as_csv
-from tools.errors import StopHarvest
+from tools.errors import NO_ROOM, NoRoom, StopHarvest
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
 MARK = "HARVEST"  # says whose folder it is
@@ -61,14 +62,12 @@ class Ledger:
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
         lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
-        is_new = CREDITS not in self._open and not (self._folder / CREDITS).exists()
-        try:
+        sizes = {name: self._size(name) for name in (SEARCHES, FILES, CREDITS)}
+        with self._all_or_nothing(sizes):
             self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
             self._append(FILES, b"".join(lines))
-            self._append(CREDITS, _csv(files, header=is_new))
+            self._append(CREDITS, _csv(files, header=not sizes[CREDITS]))
             self._flush()
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def close(self) -> None:
         while self._open:
@@ -128,6 +127,24 @@ class Ledger:
             self._open[name] = os.open(self._folder / name, flags, 0o600)
         while text:
             text = text[os.write(self._open[name], text) :]
+
+    @contextmanager
+    def _all_or_nothing(self, sizes: Mapping[str, int]) -> Iterator[None]:
+        """Where there is no room for everything, the books are as before: it comes again."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise self._unwritable(error) from error
+            for name, file in self._open.items():
+                os.ftruncate(file, sizes[name])
+            raise NoRoom(f"{self._folder} has no room left") from error
+
+    def _size(self, name: str) -> int:
+        if name in self._open:
+            return os.fstat(self._open[name]).st_size
+        path = self._folder / name
+        return path.stat().st_size if path.exists() else 0
 
     def _flush(self) -> None:
         """A power cut costs the last second here too, as it does in graph and pools."""

@@ -84,8 +84,10 @@ class Monitor(Thread):
         self._feeders = feeders
         self._is_paused = False
         self._is_stopping = False
+        self._held: str | None = None
         self._rests = 0  # pauses in a row since somebody last got an answer
         self._rest_until = 0.0
+        self._outage: tuple[float, str] | None = None  # since when, and why
         self._idle: list[WorkerThread] = []  # taken from and given back to in single steps
 
     # --- asked from outside ----------------------------------------------------------------
@@ -99,6 +101,16 @@ class Monitor(Thread):
     def stop(self) -> None:
         """Hand out nothing more; tasks that run may finish."""
         self._set(is_stopping=True)
+
+    def hold(self, reason: str | None) -> None:
+        """Hand out nothing while there is a reason; None: go on."""
+        self._set(held=reason)
+
+    @property
+    def outage(self) -> tuple[float, str]:
+        """For how long nobody has got an answer, and why; 0 if somebody does."""
+        since, reason = self._outage or (time.monotonic(), "")
+        return time.monotonic() - since if reason else 0.0, reason
 
     def is_over(self) -> bool:
         """Nothing runs, nothing waits here or may still come from the stages before."""
@@ -164,7 +176,9 @@ class Monitor(Thread):
             self._settle(task, Unavailable(str(error)))
 
     def _free_places(self) -> int:
-        if self._is_paused or self._is_stopping or time.monotonic() < self._rest_until:
+        if self._is_paused or self._is_stopping or self._held:
+            return 0
+        if time.monotonic() < self._rest_until:
             return 0
         places = 1 if self._rests else self.stage.workers  # after a rest one task goes ahead
         active = self._pools.count(self.stage.active)
@@ -186,7 +200,7 @@ class Monitor(Thread):
             waits.append(rest)
         return min(waits)
 
-    def _set(self, **flags: bool) -> None:
+    def _set(self, **flags: bool | str | None) -> None:
         with self._pools.changed:
             for name, value in flags.items():
                 setattr(self, f"_{name}", value)
@@ -213,7 +227,7 @@ class Monitor(Thread):
         """The task has moved on, or the error says what becomes of it; its place is free."""
         try:
             if error is None:
-                self._rests = 0
+                self._rests, self._outage = 0, None
             elif isinstance(error, HarvestError):
                 self._settle(task, error)
             else:  # a bug: keep the URI, keep the evidence
@@ -258,6 +272,7 @@ class Monitor(Thread):
             if time.monotonic() < self._rest_until:
                 return
             self._rests += 1
+            self._outage = self._outage or (time.monotonic(), reason)
             pause = min(FIRST_REST_S * 2 ** (self._rests - 1), LONGEST_REST_S)
             pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
             self._rest_until = time.monotonic() + pause

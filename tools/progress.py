@@ -47,6 +47,10 @@ class Progress:
     def seconds(self) -> float:
         return time.monotonic() - self._begun
 
+    def traffic(self) -> dict[str, tuple[int, int]]:
+        """Requests and bytes of each host so far."""
+        return {host: (count, self.bytes[host]) for host, count in dict(self.requests).items()}
+
     def media_rows(self) -> list[tuple[str, int]]:
         names = {"image": "images", "audio": "sounds", "visual": "gifs"}
         return [

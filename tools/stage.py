@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from threading import Thread
 from typing import Literal
 
@@ -19,6 +21,7 @@ class Stage:
     workers: int
     order: Order = "fifo"
     limit: int | None = None
+    folder: Path | None = None  # where its files go, if it writes any
 
     @cached_property
     def waiting(self) -> str:
@@ -51,6 +54,7 @@ class Task:
     depth: int
     attempts: int
     thread: Thread = field(init=False, repr=False, compare=False)
+    begun: float = field(default_factory=time.monotonic, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a worker brings back: the pool its URI goes to, what it found, what is to be stored."""
+    """What a worker brings back: the pool its URI goes to, what it found, what is to be stored, and
+    what is to be counted."""
 
     to: str
     found: Sequence[Found] = ()
     records: object = None  # only the job knows what it is
+    tally: Mapping[str, int] = field(default_factory=dict)
 
 
 Worker = Callable[[Task], Done]

@@ -25,6 +25,7 @@ from tools.schema import (
     make_durable,
     reading,
 )
+from tools.wal import is_from_before_boot, lost_commits
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ def open_state(path: Path) -> sqlite3.Connection:
     try:
         with closing(reading(path)) as db:  # before anything could change it
             found = check_state(db, path)
+            _check_log(path)
         if found < FORMAT:
             logger.warning("%s is brought up to date; the old one is kept: %s", path, convert(path))
         return connect(path)
@@ -48,6 +50,15 @@ def open_state(path: Path) -> sqlite3.Connection:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{path} is damaged ({error}); {_advice(path)}") from error
+
+
+def _check_log(path: Path) -> None:
+    """After a power cut the last moments may be missing; else a log is whole, or damaged."""
+    lost = lost_commits(path)
+    if lost and is_from_before_boot(path):
+        logger.warning("%s-wal lost its end in a power cut: the last moves are made again", path)
+    elif lost:
+        raise StateDamaged(f"{path}-wal is damaged: {lost} or more moves in it cannot be read")
 
 
 def _advice(path: Path) -> str:
@@ -68,9 +79,6 @@ def snapshot(state: Path, keep: int = 24) -> Path:
     existing = snapshots(state)
     number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
     final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
-    for part in folder.glob("*.part"):
-        logger.warning("%s was not finished and is removed", part)
-        part.unlink(missing_ok=True)
     part = final.with_suffix(".part")
     with closing(reading(state)) as source, closing(sqlite3.connect(part)) as target:
         source.backup(target)
@@ -82,6 +90,13 @@ def snapshot(state: Path, keep: int = 24) -> Path:
     for old in existing[: max(0, len(existing) + 1 - keep)]:
         old.unlink()
     return final
+
+
+def remove_unfinished(state: Path) -> None:
+    """What a process left behind that was killed amid a snapshot."""
+    for part in (state.parent / "snapshots").glob("*.part*"):
+        logger.warning("%s was not finished and is removed", part)
+        part.unlink(missing_ok=True)
 
 
 def snapshots(state: Path) -> list[Path]:
@@ -139,10 +154,16 @@ def restore(snapshot_file: Path, path: Path) -> None:
                 source.backup(target)
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
-    aside = _new_aside(path.parent)  # at no moment is there no state: nobody may begin anew
-    for old in reversed(files_of(path)):
-        if old.exists():
-            os.link(old, aside / old.name)
-        if old != path:
-            old.unlink(missing_ok=True)
+    if path.exists():
+        _copy_aside(path)
     part.replace(path)
+
+
+def _copy_aside(path: Path) -> None:
+    """At no moment is there no state: a start in between would begin anew. The log goes first,
+    because it must never meet the new file."""
+    aside = _new_aside(path.parent)
+    for file in filter(Path.exists, reversed(files_of(path))):
+        os.link(file, aside / file.name)
+        if file != path:
+            file.unlink()

@@ -42,6 +42,11 @@ class Window:
             taken.append(heapq.heappop(self.rows))
         return taken
 
+    def forget(self) -> None:
+        """Rows have come in below the horizon: everything is read again."""
+        self.rows = []
+        self.horizon = (-NEWEST, 0)
+
     def fill(self, rows: list[Row]) -> None:
         self.rows = rows
         self.horizon = rows[-1][:2] if len(rows) >= SIZE else None

@@ -47,7 +47,7 @@ class ConceptnetJob:
         self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
         self.store = Adder(graph, self._book)
-        self.stages: Sequence[Stage] = (_fetch_stage(settings), _extend_stage(settings))
+        self.stages = stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
         self.workers: Mapping[str, Worker] = {
             "fetch": Fetcher(self.source, wanted, settings.depth, ground)
@@ -118,14 +118,13 @@ def _client(settings: Settings, stop: Event) -> Client:
     )
 
 
-def _fetch_stage(settings: Settings) -> Stage:
+def stages(settings: Settings) -> Sequence[Stage]:
     """A walk of limited depth needs true distances, so it goes level by level."""
     order: Order = "fifo" if settings.depth is None else "levels"
-    return Stage("fetch", settings.fetch_workers, order, settings.limit)
-
-
-def _extend_stage(settings: Settings) -> Stage:
-    return Stage("extend", settings.extend_workers)
+    return (
+        Stage("fetch", settings.fetch_workers, order, settings.limit),
+        Stage("extend", settings.extend_workers, folder=settings.media),
+    )
 
 
 def _host(name: str, url: str) -> str:

@@ -1,0 +1,142 @@
+"""Works beside the harvest: what the clock makes happen, what is watched, and who is told.
+
+Promise: nothing here makes a task wait, and nothing that goes wrong here stops the harvest, except
+a state that can no longer be written.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from tools.clock import Clock, Outcome
+from tools.errors import Fatal
+from tools.harvest import Harvest
+from tools.notify import Kind, Notices
+from tools.settings import Settings
+from tools.state import snapshot
+from tools.watch import Heartbeat, Home, Outages, Reserve
+from tools.wishes import take_wishes
+
+logger = logging.getLogger(__name__)
+
+Traffic = Callable[[], Mapping[str, tuple[int, int]]]
+"""Requests and bytes of each host, since this run began."""
+
+LOOK_EVERY_S = 1.0
+PATIENCE_S = 5.0  # for work of the clock that still runs when the harvest has ended
+REMEMBERED = ("snapshot", "transport")
+
+
+class Assist:
+    def __init__(self, harvest: Harvest, settings: Settings, traffic: Traffic) -> None:
+        self._harvest = harvest
+        self._settings = settings
+        self._traffic = traffic
+        self._counted: dict[str, tuple[int, int]] = {}
+        self._begun = time.monotonic()
+        self._run = harvest.pools.next_run()
+        self._has_sampled = False
+        self._next_look = 0.0
+        self._notices = Notices(settings.notices)
+        self._clock = Clock(self._told)
+        self._watches = self._new_watches()
+        for name, times, work in (
+            ("clock.snapshot", settings.clock.snapshot, self.snapshot),
+            ("clock.sample", settings.clock.sample, self.sample),
+            ("clock.retry", settings.clock.retry, self.retry),
+            ("notices.progress_times", settings.notices.progress_times, self._tell_progress),
+        ):
+            self._clock.add(name, times, work)
+
+    def _new_watches(self) -> list[Callable[[], None]]:
+        harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
+        return [
+            Home(settings.pools_file),
+            Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
+            Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
+            Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
+        ]
+
+    def __enter__(self) -> Self:
+        self.retry()
+        self._clock.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._clock.close(PATIENCE_S)
+        sentence = self._harvest.verdict if error is None else str(error)
+        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n{self._pools()}")
+        self._notices.close(self._settings.notices.timeout_s)
+
+    def tick(self) -> None:
+        """Called often by the main thread."""
+        self._clock.tick()
+        if not self._has_sampled and self._harvest.pools.leases:
+            self.sample()  # rates need a beginning
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_EVERY_S
+            for watch in self._watches:
+                watch()
+
+    def finish(self) -> None:
+        """The harvest has come to an end; what it did is written down."""
+        self._clock.close(PATIENCE_S)
+        if self._harvest.has_worked:
+            self.sample()
+            self._told(Outcome("clock.snapshot", time.time(), 0.0, self.snapshot(), None))
+
+    # --- work of the clock -----------------------------------------------------------------
+
+    def snapshot(self) -> str:
+        self.sample()
+        return snapshot(self._settings.pools_file, self._settings.clock.keep).name
+
+    def sample(self) -> str:
+        traffic, before = dict(self._traffic()), self._counted
+        new = {
+            host: (requests - before.get(host, (0, 0))[0], size - before.get(host, (0, 0))[1])
+            for host, (requests, size) in traffic.items()
+            if before.get(host) != (requests, size)
+        }
+        self._harvest.pools.sample(self._run, time.monotonic() - self._begun, new)
+        self._counted, self._has_sampled = traffic, True
+        return "written"
+
+    def retry(self) -> str:
+        revived = take_wishes(self._settings.state, self._harvest.pools.revive)
+        if revived:
+            logger.warning("%d that had failed go back to work", revived)
+        return f"{revived} go back to work"
+
+    def _tell_progress(self) -> str:
+        self._notices.tell("progress", "the harvest goes on", self._pools())
+        return "told"
+
+    # --- who is told -----------------------------------------------------------------------
+
+    def _teller(self, kind: Kind) -> Callable[[str, str], None]:
+        return lambda title, text: self._notices.tell(kind, title, text)
+
+    def _pools(self) -> str:
+        counts = self._harvest.pools.counts()
+        return "\n".join(f"{name}: {count:,}" for name, count in counts.items())
+
+    def _told(self, outcome: Outcome) -> None:
+        """From the thread of the work: how it ended."""
+        name = outcome.name.rpartition(".")[2]
+        text = outcome.done if outcome.failure is None else outcome.failure
+        try:
+            if name in REMEMBERED:
+                is_done = outcome.failure is None
+                self._harvest.pools.note_chore(name, outcome.ended, is_done, text or "")
+        except Fatal as error:
+            self._harvest.end(error)
+        if name == "transport":
+            title = "transport failed" if outcome.failure else "transport done"
+            self._notices.tell("transport", title, text or "")
