@@ -3,35 +3,75 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.add import Counts
-from tools.errors import HarvestError, Unavailable, Unreachable, UsageError
+from tools.checkup import copies, inspect
+from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
-from tools.look import Look, look
-from tools.progress import table
+from tools.look import all_samples, failed, look
+from tools.report import View, as_json, as_text, failed_line, verdict_line
+from tools.running import running
 from tools.settings import Settings, add_place_flags, load_places
+from tools.state import snapshots
 
-BAR = 40
+WATCH_S = 5.0
+SHORTEST_WATCH_S = 0.2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
-        settings = load_places(arguments)
-        file = arguments.file or settings.pools_file
-        if not file.exists():
-            raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
-        seen = look(file)
-        graph = graph_counts(settings)
+        return run(arguments)
     except HarvestError as error:
         print(f"history: {error}", file=sys.stderr)
         return error.exit_code
-    print(as_json(seen, graph) if arguments.json else as_text(file, seen, graph))
+    except BrokenPipeError:  # whoever reads what we print has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(arguments: argparse.Namespace) -> int:
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    settings = load_places(arguments)
+    file = file_of(arguments.file, settings)
+    if arguments.check:
+        return check(file)
+    if not file.exists():
+        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+    if arguments.failed is not None:
+        for row in failed(file, arguments.failed):
+            print(failed_line(*row))
+        return 0
+    if arguments.plot is not None:
+        return plot(file, arguments.plot)
+    if arguments.watch is not None:
+        return watch(file, settings, arguments)
+    view = view_of(file, graph_counts(settings))
+    print(as_json(view) if arguments.json else as_text(view, heading()), flush=True)
     return 0
+
+
+def file_of(given: Path | None, settings: Settings) -> Path:
+    """A snapshot, the folder of a state, or what the settings say."""
+    if given is None:
+        return settings.pools_file
+    return given / settings.pools_file.name if given.is_dir() else given
+
+
+def view_of(file: Path, graph: Counts | None) -> View:
+    """Whoever holds the folder is asked before the file: a harvest that ends in between has then
+    written down everything."""
+    is_state = file.name == "pools.db"
+    holder = running(file.parent) if is_state else None
+    kept = copies(file) if is_state else ()
+    return View(file, look(file), graph, holder, not is_state, kept, time.time())
 
 
 def graph_counts(settings: Settings) -> Counts | None:
@@ -43,39 +83,91 @@ def graph_counts(settings: Settings) -> Counts | None:
         return None
 
 
-def as_json(seen: Look, graph: Counts | None) -> str:
-    return json.dumps(
-        {
-            "pools": seen.pools,
-            "graph": graph._asdict() if graph else None,
-            "done": seen.done,
-            "failures": seen.failures,
-            "harvest": seen.facts,
-        },
-        ensure_ascii=False,
-    )
+def check(file: Path) -> int:
+    """Tells of the state and of every snapshot; the code of damage if there is any."""
+    paths = [file, *(snapshots(file) if file.name == "pools.db" else ())]
+    if paths == [file] and not file.exists():
+        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+    is_sound = True
+    for path in paths:
+        verdict = inspect(path)
+        is_sound &= not verdict.trouble
+        print(verdict_line(verdict, time.time()), flush=True)
+    return 0 if is_sound else StateDamaged.exit_code
 
 
-def as_text(file: Path, seen: Look, graph: Counts | None) -> str:
-    known = sum(seen.pools.values())
-    ended = seen.pools.get("finished", 0) + seen.pools.get("failed", 0)
-    share = ended / known if known else 0.0
-    lines = [f"{file}: {seen.facts.get('world', 'a harvest')}"]
-    lines.append(f"[{'#' * round(BAR * share):<{BAR}}] {share:.0%} of {known:,} known are done")
-    lines += ["Pools", table(seen.pools.items())]
-    if graph is not None:
-        lines += ["Graph", table(graph._asdict().items())]
-    if seen.failures:
-        lines += ["Failures by reason", table(seen.failures.items())]
-    return "\n".join(lines)
+def plot(file: Path, picture: Path) -> int:
+    from tools.plot import draw  # it takes matplotlib with it
+
+    draw(all_samples(file), picture)
+    print(picture)
+    return 0
+
+
+def watch(file: Path, settings: Settings, arguments: argparse.Namespace) -> int:
+    from tools.watch import Screen, repeat
+
+    is_screen = sys.stdout.isatty() and not arguments.json
+    graph = Seldom(lambda: graph_counts(settings))
+
+    def page() -> str:
+        try:
+            view = view_of(file, graph())
+        except HarvestError as error:  # the next look may find it again
+            return f"history: {error}"
+        return as_json(view) if arguments.json else as_text(view, heading())
+
+    repeat(page, max(SHORTEST_WATCH_S, arguments.watch), Screen(sys.stdout) if is_screen else None)
+    return 0
+
+
+class Seldom:
+    """Something that may take its time: asked anew only after twenty times as long."""
+
+    def __init__(self, ask: Callable[[], Counts | None]) -> None:
+        self._ask = ask
+        self._answer: Counts | None = None
+        self._due = 0.0
+
+    def __call__(self) -> Counts | None:
+        begun = time.monotonic()
+        if begun >= self._due:
+            self._answer = self._ask()
+            now = time.monotonic()
+            self._due = now + 20 * (now - begun)
+        return self._answer
+
+
+def heading() -> Callable[[str], str]:
+    """Bold on a terminal, unless its user wants no such thing (no-color.org)."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if is_plain or not sys.stdout.isatty():
+        return str
+    return lambda title: f"\x1b[1m{title}\x1b[0m"
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="history.py", description=__doc__)
-    result.add_argument(
-        "file", nargs="?", type=Path, help="a snapshot instead of the running state"
+    add = result.add_argument
+    add("file", nargs="?", type=Path, help="a snapshot or a state folder instead of --state")
+    add("--json", action="store_true", help="for programs")
+    add(
+        "--watch",
+        nargs="?",
+        type=float,
+        const=WATCH_S,
+        metavar="SECONDS",
+        help=f"again and again, every {WATCH_S:g} seconds; Ctrl-C ends it",
     )
-    result.add_argument("--json", action="store_true", help="for programs")
+    add("--plot", type=Path, metavar="FILE", help="draw its course as FILE.svg or FILE.png")
+    add(
+        "--failed",
+        nargs="?",
+        const="",
+        metavar="REASON",
+        help="what failed, a line each: URI, reason, attempts (only reasons that hold REASON)",
+    )
+    add("--check", action="store_true", help="are the state and its snapshots sound? (6: not all)")
     add_place_flags(result)
     return result
 

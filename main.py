@@ -17,6 +17,7 @@ from threading import Event
 from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
+from tools.assist import Assist
 from tools.errors import HarvestError, StateDamaged, Unavailable, UsageError
 from tools.graphs import is_same, open_graph
 from tools.harvest import Harvest
@@ -30,7 +31,7 @@ from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
-from tools.state import remove_unfinished, restore, set_aside, snapshot
+from tools.state import remove_unfinished, restore, set_aside
 
 logger = logging.getLogger(__name__)
 
@@ -119,12 +120,12 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet)
-        try:
-            run_.run(progress)
-        finally:
-            progress.close()
-        if run_.has_worked:
-            snapshot(file)
+        with Assist(run_, settings, progress.traffic) as assist:
+            try:
+                run_.run(progress, assist.tick)
+            finally:
+                progress.close()
+            assist.finish()
         report = summary(
             run_.pools.counts(),
             *counted(graph),

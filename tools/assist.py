@@ -16,9 +16,9 @@ from tools.clock import Clock, Outcome
 from tools.errors import Fatal
 from tools.harvest import Harvest
 from tools.notify import Kind, Notices
+from tools.patrol import Heartbeat, Home, Outages, Reserve
 from tools.settings import Settings
 from tools.state import snapshot
-from tools.watch import Heartbeat, Home, Outages, Reserve
 from tools.wishes import take_wishes
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,13 @@ REMEMBERED = ("snapshot", "transport")
 
 
 class Assist:
-    def __init__(self, harvest: Harvest, settings: Settings, traffic: Traffic) -> None:
+    def __init__(
+        self,
+        harvest: Harvest,
+        settings: Settings,
+        traffic: Traffic,
+        transport: Callable[[], str] | None = None,
+    ) -> None:
         self._harvest = harvest
         self._settings = settings
         self._traffic = traffic
@@ -44,13 +50,13 @@ class Assist:
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._told)
         self._watches = self._new_watches()
-        for name, times, work in (
-            ("clock.snapshot", settings.clock.snapshot, self.snapshot),
-            ("clock.sample", settings.clock.sample, self.sample),
-            ("clock.retry", settings.clock.retry, self.retry),
-            ("notices.progress_times", settings.notices.progress_times, self._tell_progress),
-        ):
-            self._clock.add(name, times, work)
+        self._clock.add("snapshot", settings.clock.snapshot, self.snapshot)
+        self._clock.add("sample", settings.clock.sample, self.sample)
+        self._clock.add("retry", settings.clock.retry, self.retry)
+        if transport is not None:
+            self._clock.add("transport", settings.clock.transport, transport)
+        hours = settings.notices.progress_times
+        self._clock.add("progress", hours, self._tell_progress, "notices.progress_times")
 
     def _new_watches(self) -> list[Callable[[], None]]:
         harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
@@ -77,7 +83,7 @@ class Assist:
     def tick(self) -> None:
         """Called often by the main thread."""
         self._clock.tick()
-        if not self._has_sampled and self._harvest.pools.leases:
+        if not self._has_sampled and self._harvest.has_work():
             self.sample()  # rates need a beginning
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY_S
@@ -88,8 +94,7 @@ class Assist:
         """The harvest has come to an end; what it did is written down."""
         self._clock.close(PATIENCE_S)
         if self._harvest.has_worked:
-            self.sample()
-            self._told(Outcome("clock.snapshot", time.time(), 0.0, self.snapshot(), None))
+            self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
 
     # --- work of the clock -----------------------------------------------------------------
 
@@ -129,14 +134,15 @@ class Assist:
 
     def _told(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""
-        name = outcome.name.rpartition(".")[2]
-        text = outcome.done if outcome.failure is None else outcome.failure
+        name, text = outcome.name, outcome.failure or outcome.done or ""
         try:
             if name in REMEMBERED:
                 is_done = outcome.failure is None
-                self._harvest.pools.note_chore(name, outcome.ended, is_done, text or "")
+                self._harvest.pools.note_chore(name, outcome.ended, is_done, text)
         except Fatal as error:
             self._harvest.end(error)
+        if name == "snapshot" and outcome.failure:
+            self._notices.tell("disk", "a snapshot failed", text)
         if name == "transport":
             title = "transport failed" if outcome.failure else "transport done"
-            self._notices.tell("transport", title, text or "")
+            self._notices.tell("transport", title, text)

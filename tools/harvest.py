@@ -81,6 +81,7 @@ class Harvest:
         self._check_identity()
         self._listen()
         new = self.pools.discover(*self.job.seeds)
+        self._call(ticks)
         self._settler.start()
         for monitor in self.monitors:
             monitor.start()
@@ -95,6 +96,9 @@ class Harvest:
             self.verdict = "nothing was left to do"
         if self._take_back_at is not None:
             self.verdict = "stopped; the same command goes on from here"
+
+    def has_work(self) -> bool:
+        return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
 
     def _call(self, ticks: Sequence[Callable[[], None]]) -> None:
         try:

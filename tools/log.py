@@ -46,6 +46,17 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
         tqdm.write(self.format(record), file=sys.stderr)
 
 
+class _Rotated(logging.handlers.RotatingFileHandler):
+    """At most 60 MB. A line that finds no room on the disk is lost; stderr still has it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, maxBytes=10_000_000, backupCount=5, encoding="utf-8")
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
 def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     """To a rotated file, and to stderr: everything without a terminal, else what needs a look."""
     on_terminal = sys.stderr.isatty()
@@ -56,11 +67,7 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     stderr.setLevel(shown)
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
-        handlers.append(
-            logging.handlers.RotatingFileHandler(
-                file, maxBytes=10_000_000, backupCount=5, encoding="utf-8"
-            )
-        )
+        handlers.append(_Rotated(file))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)

@@ -1,0 +1,133 @@
+"""Numbers, times and foreign texts as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+MORE = "..."
+SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> [duration(each) for each in (0, 59.6, 150, 8400, 10800, 100000, 1e6)]
+    ['0 s', '60 s', '2 min', '2 h 20', '3 h', '27 h 46', '11 d 13 h']
+    """
+    if seconds < 90:
+        return f"{max(0.0, seconds):.0f} s"
+    minutes = int(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02}" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def roughly(seconds: float) -> str:
+    """For what nobody knows to the minute.
+
+    >>> [roughly(each) for each in (42, 1000, 4000, 8500, 116_000, 400_000)]
+    ['42 s', '17 min', '65 min', '2 h 20', '32 h', '4 d 18 h']
+    """
+    steps = ((90, 1), (1200, 60), (5400, 300), (36_000, 600), (172_800, 3600), (864_000, 21_600))
+    step = next((step for below, step in steps if seconds < below), 86_400)
+    return duration(round(seconds / step) * step)
+
+
+def ago(seconds: float) -> str:
+    """A moment that a jump of the clock put into the future is now.
+
+    >>> ago(7200), ago(-5)
+    ('2 h ago', 'just now')
+    """
+    return f"{duration(seconds)} ago" if seconds >= 1 else "just now"
+
+
+def date(moment: float) -> str:
+    """By the clock on the wall here; a moment no calendar has is told as it is.
+
+    >>> date(1e300)
+    '1e+300'
+    """
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (ValueError, OverflowError, OSError):
+        return str(moment)
+
+
+def amount(number: int, what: str) -> str:
+    """
+    >>> amount(1, "run"), amount(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def size(number: float) -> str:
+    """
+    >>> size(999), size(1_234_567), size(25e9)
+    ('999 bytes', '1.2 MB', '25 GB')
+    """
+    at = 0
+    while number >= 999.5 and at < len(SIZES) - 1:
+        number, at = number / 1000, at + 1
+    return f"{number:.1f} {SIZES[at]}" if number < 9.95 and at else f"{number:,.0f} {SIZES[at]}"
+
+
+def pace(a_second: float) -> str:
+    """A second, a minute or an hour, whichever reads best.
+
+    >>> pace(12.34), pace(0.5), pace(0.001), pace(0)
+    ('12.3/s', '30.0/min', '3.6/h', '0/s')
+    """
+    if not a_second:
+        return "0/s"
+    units = {"s": 1, "min": 60, "h": 3600}
+    unit = next((unit for unit, seconds in units.items() if a_second * seconds >= 1), "h")
+    number = a_second * units[unit]
+    return f"{number:,.0f}/{unit}" if number >= 99.95 else f"{number:.1f}/{unit}"
+
+
+def plain(text: str) -> str:
+    """Nothing in it moves the cursor, breaks the line or turns it round.
+
+    >>> plain("a\\tb\\x1b[2J"), plain("caf\\u00e9")
+    ('a\\\\tb\\\\x1b[2J', 'café')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def width(text: str) -> int:
+    """Columns in a terminal: some characters take two, some none.
+
+    >>> width("dog"), width("犬"), width("e\\u0301")
+    (3, 2, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def clipped(text: str, room: int) -> str:
+    """
+    >>> clipped("abcdefgh", 8), clipped("abcdefghi", 8), clipped("犬犬犬", 5)
+    ('abcdefgh', 'abcde...', '犬...')
+    """
+    if width(text) <= room:
+        return text
+    end, used = 0, 0
+    while used + _columns(text[end]) <= room - len(MORE):
+        used += _columns(text[end])
+        end += 1
+    return text[:end] + MORE
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

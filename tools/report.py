@@ -1,0 +1,283 @@
+"""What is known of a harvest, for people and for programs.
+
+Promise: no line is longer than 80 columns, whatever hosts and reasons hold, and no character of
+theirs does anything but stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from tools import rates
+from tools.add import Counts
+from tools.checkup import Copy, Verdict
+from tools.columns import WIDTH, Row, beside, table, titled
+from tools.forecast import Left, left
+from tools.look import Chore, Group, Look
+from tools.phrase import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
+from tools.rates import Course, Value
+from tools.running import Running
+
+BAR, POOL_BAR = 40, 30
+HOSTS, GROUPS = 8, 8
+SPANS: Mapping[str, float | None] = {"last minute": 60.0, "last hour": 3600.0, "this run": None}
+STAGES = {"fetch": "concepts fetched", "extend": "tasks extended"}
+KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
+CHORES = ("snapshot", "transport")
+
+
+class View(NamedTuple):
+    """Everything a report is made of."""
+
+    file: Path
+    seen: Look
+    graph: Counts | None
+    running: Running | None
+    is_snapshot: bool
+    copies: Sequence[Copy]
+    now: float
+
+    @property
+    def course(self) -> Course:
+        since = self.running.since if self.running else None
+        return rates.course(self.seen.assist.samples, self.seen.counts, since, self.now)
+
+    @property
+    def left(self) -> Left:
+        return left(self.course, self.seen.pools, limit_of(self.seen.facts))
+
+
+def limit_of(facts: Mapping[str, str]) -> int | None:
+    text = facts.get("limit", "")
+    return int(text) if text.isdecimal() else None
+
+
+# --- for people ------------------------------------------------------------------------------
+
+
+def as_text(view: View, heading: Callable[[str], str] = str) -> str:
+    """`heading` may make a title bold; it must not make it longer to the eye."""
+    graph = view.graph._asdict() if view.graph else {}
+    sections = (
+        _pools(view.seen.pools),
+        _rates(view),
+        _hosts(view.seen.assist.hosts),
+        _media(view.seen.media),
+        _failures(view.seen.groups),
+        _assist(view),
+        titled("Graph", table([(name, f"{number:,}") for name, number in graph.items()])),
+    )
+    lines = _head(view)
+    for first, *rest in filter(None, sections):
+        title, space, beside = first.partition(" ")
+        lines += ["", heading(title) + clipped(space + beside, WIDTH - len(title))]
+        lines += [clipped(line, WIDTH) for line in rest]
+    return "\n".join(lines)
+
+
+def _head(view: View) -> list[str]:
+    pools, world = view.seen.pools, view.seen.facts.get("world", "a harvest")
+    known = sum(pools.values())
+    share = (pools.get("finished", 0) + pools.get("failed", 0)) / known if known else 0.0
+    bar = f"[{'#' * int(BAR * share):<{BAR}}] {int(100 * share)}% of {known:,} known are done"
+    lines = [f"{_end_of(view.file)}: {plain(world)}", _whether_it_runs(view), bar, _time_left(view)]
+    return [clipped(line, WIDTH) for line in lines if line]
+
+
+def _end_of(file: Path) -> str:
+    """Of a long path the end tells more."""
+    text = plain(str(file))
+    return text if width(text) <= WIDTH - 20 else "..." + text[-(WIDTH - 25) :]
+
+
+def _whether_it_runs(view: View) -> str:
+    assist = view.seen.assist
+    worked = f"{duration(assist.worked)} worked in {amount(assist.runs, 'run')}"
+    if view.running is not None:
+        since = f"runs since {date(view.running.since)} (process {view.running.pid})"
+        return f"{since}; {worked}" if assist.runs else since
+    last = assist.samples[-1].time if assist.samples else None
+    told = f"as it was {ago(view.now - last)}" if last else ""
+    if not view.is_snapshot:
+        told = f"does not run; its last sign is of {date(last)}" if last else "does not run"
+    return "; ".join(part for part in (told, worked if assist.runs else "") if part)
+
+
+def _time_left(view: View) -> str:
+    if not any(name.startswith(("to_", "on_")) and n for name, n in view.seen.pools.items()):
+        return ""
+    told = view.left
+    if told.time is not None:
+        low, likely, high = (roughly(each) for each in told.time)
+        text = f"about {likely} ({low} to {high})" if likely != "0 s" else "nothing is left"
+    elif told.least >= 60:
+        text = f"{told.why} (at least {roughly(told.least)})"
+    else:
+        text = told.why
+    return f"time left: {text}" + (", once it runs again" if _is_asleep(view, told) else "")
+
+
+def _is_asleep(view: View, told: Left) -> bool:
+    return told.time is not None and told.time.likely > 0 and view.running is None
+
+
+def _pools(pools: Mapping[str, int]) -> list[str]:
+    known = sum(pools.values()) or 1
+    rows = [
+        (plain(name), f"{n:,}", "#" * max(round(POOL_BAR * n / known), n > 0))
+        for name, n in pools.items()
+    ]
+    return titled("Pools", table(rows, left=(0, 2)))
+
+
+def _rates(view: View) -> list[str]:
+    course = view.course
+    if len(course.samples) < 2:
+        young = ["  not yet: how far it is is written down every minute"]
+        return titled("Rates", young if view.running else [])
+    rows: list[Row] = [("", "so far", *SPANS)]
+    for name, value, is_told, shown in _series(view.seen):
+        spans = [course.rate(value, span, is_told) for span in SPANS.values()]
+        total = int(value(course.samples[-1]))
+        rows.append((name, shown(total), *(_rate_text(each, shown) for each in spans)))
+    return beside("Rates", table(rows))
+
+
+Shown = Callable[[float], str]
+
+
+def _series(seen: Look) -> list[tuple[str, Value, bool, Shown]]:
+    """What is measured: its name, its value, if only samples know it, how it is written."""
+    named = [(STAGES.get(each, plain(each)), rates.done(each)) for each in seen.done]
+    counted = [*named, ("media files", rates.media)] if seen.media else named
+    rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
+    return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _rate_text(rate: float | None, shown: Shown) -> str:
+    if rate is None:
+        return "-"
+    return f"{size(rate)}/s" if shown is size else pace(rate)
+
+
+def _hosts(hosts: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The most asked ones, the rest together."""
+    rows = [(plain(name), *numbers) for name, numbers in hosts.items()]
+    shown, rest = rows[:HOSTS], rows[HOSTS:]
+    if rest:
+        shown.append((amount(len(rest), "other"), sum(r[1] for r in rest), sum(r[2] for r in rest)))
+    cells: list[Row] = [(name, f"{n:,}", size(bytes_)) for name, n, bytes_ in shown]
+    return beside("Hosts", table([("", "requests", "bytes"), *cells])) if cells else []
+
+
+def _media(media: Mapping[tuple[str, str], int]) -> list[str]:
+    if not media:
+        return []
+    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
+    by_provider = {
+        provider: [media.get((kind, provider), 0) for kind in kinds]
+        for provider in dict.fromkeys(provider for _, provider in media)
+    }
+    rows = sorted(by_provider.items(), key=lambda row: (-sum(row[1]), row[0]))
+    totals = [sum(column) for column in zip(*by_provider.values(), strict=True)]
+    cells: list[Row] = [
+        (plain(name), *(f"{n:,}" for n in (*row, sum(row))))
+        for name, row in [*rows, ("all", totals)]
+    ]
+    titles = [KINDS.get(kind, plain(kind)) for kind in kinds]
+    return beside("Media", table([("", *titles, "all"), *cells]))
+
+
+def _failures(groups: Sequence[Group]) -> list[str]:
+    digits = max((len(f"{group.number:,}") for group in groups), default=0)
+    lines = []
+    for group in groups[:GROUPS]:
+        lines.append(f"  {group.number:>{digits},}  {plain(group.gist)}")
+        examples = ", ".join(plain(uri) for uri, _ in group.examples)
+        lines.append(f"  {'':{digits}}    {examples}")
+    if rest := groups[GROUPS:]:
+        number = sum(group.number for group in rest)
+        lines.append(f"  {number:>{digits},}  for {amount(len(rest), 'other reason')}")
+    return titled("Failures", lines)
+
+
+def _assist(view: View) -> list[str]:
+    if view.is_snapshot:
+        return []
+    chores = view.seen.assist.chores
+    names = [*(name for name in CHORES if name in chores), *sorted(chores.keys() - set(CHORES))]
+    rows = [(plain(name), text) for name in names for text in _chore(chores[name], view.now)]
+    if view.copies:
+        newest, number = view.copies[-1], amount(len(view.copies), "snapshot")
+        told = f"{number}, the newest {ago(view.now - newest.time)} ({size(newest.size)})"
+        rows.append(("kept", told))
+    return titled("Assist", table(rows, left=(0, 1), yielding=1))
+
+
+def _chore(chore: Chore, now: float) -> list[str]:
+    """The failure first, if it came after what went well."""
+    lines = []
+    if chore.failed_at is not None and chore.failed_at >= (chore.done_at or 0.0):
+        lines.append(f"FAILED {ago(now - chore.failed_at)}: {plain(chore.failure or 'unknown')}")
+    if chore.done_at is not None:
+        lines.append(f"{ago(now - chore.done_at)}: {plain(chore.done or 'done')}")
+    return lines
+
+
+def verdict_line(verdict: Verdict, now: float) -> str:
+    """One line of a check."""
+    name = plain(verdict.path.name)
+    about = f"{size(verdict.size)}, {ago(now - verdict.time)}" if verdict.size else "no bytes"
+    if verdict.trouble:
+        return f"{name}  DAMAGED ({about}): {plain(verdict.trouble)}"
+    uris = amount(verdict.uris, "URI")
+    return f"{name}  sound, format {verdict.format}, {uris}, {about}"
+
+
+def failed_line(uri: str, reason: str, attempts: int) -> str:
+    return f"{plain(uri)}\t{plain(reason)}\t{attempts}"
+
+
+# --- for programs ----------------------------------------------------------------------------
+
+
+def as_json(view: View) -> str:
+    seen, assist, course, left_ = view.seen, view.seen.assist, view.course, view.left
+    told = {
+        "pools": seen.pools,
+        "graph": view.graph._asdict() if view.graph else None,
+        "done": seen.done,
+        "failures": seen.failures,
+        "harvest": seen.facts,
+        "file": str(view.file),
+        "format": seen.format,
+        "time": view.now,
+        "running": view.running._asdict() if view.running else None,
+        "runs": assist.runs,
+        "worked_s": assist.worked,
+        "sampled_at": assist.samples[-1].time if assist.samples else None,
+        "rates_per_s": {
+            name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}
+            for name, value, is_told, _ in _series(seen)
+        },
+        "left_s": left_.time._asdict() if left_.time else None,
+        "left_unknown": left_.why or None,
+        "left_at_least_s": left_.time.low if left_.time else left_.least,
+        "hosts": {name: {"requests": n, "bytes": b} for name, (n, b) in assist.hosts.items()},
+        "media": [
+            {"kind": kind, "provider": provider, "files": n}
+            for (kind, provider), n in seen.media.items()
+        ],
+        "failures_by_gist": [group._asdict() for group in seen.groups],
+        "chores": {name: chore._asdict() for name, chore in assist.chores.items()},
+        "snapshots": [copy._asdict() for copy in view.copies],
+    }
+    return orjson.dumps(told, default=str).decode()
