@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean
+.PHONY: help run test check bench soak clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: .venv/dev ## lint and types
 
 bench: .venv/dev ## side-by-side measurements (minutes), see bench/README.md
 	@$(PY) -m bench
+
+soak: .venv/dev ## a large sample world with random faults, compared with an undisturbed run (minutes)
+	@$(PY) -m tests.soak
 
 clean: ## remove .venv and caches; never touches a harvest
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

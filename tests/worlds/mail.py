@@ -74,7 +74,7 @@ class MailServer(SocketServer):
 
 
 class Hook(SocketServer):
-    """Takes json:// notices. /hang says nothing, /drip never ends, /no refuses, /moved redirects."""
+    """Takes json:// notices. /hang says nothing, /drip does not end, /no refuses, /moved is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,9 +96,9 @@ class Hook(SocketServer):
         if "hang" in path:
             self.stopping.wait()
         elif "drip" in path:
-            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-More: ")
             while not self.stopping.wait(0.05):
-                connection.sendall(b"X-More: x\r\n")
+                connection.sendall(b"x")
         elif "moved" in path:
             connection.sendall(answer(302, Location="/elsewhere"))
         else:
