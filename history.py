@@ -91,6 +91,8 @@ def check(file: Path) -> int:
     is_sound = True
     for path in paths:
         verdict = inspect(path)
+        if path != file and not path.exists():  # thinned out meanwhile
+            continue
         is_sound &= not verdict.trouble
         print(verdict_line(verdict, time.time()), flush=True)
     return 0 if is_sound else StateDamaged.exit_code
@@ -108,6 +110,7 @@ def watch(file: Path, settings: Settings, arguments: argparse.Namespace) -> int:
     from tools.watch import Screen, repeat
 
     is_screen = sys.stdout.isatty() and not arguments.json
+    gap = "" if is_screen else "\n"  # between one report and the next
     graph = Seldom(lambda: graph_counts(settings))
 
     def page() -> str:
@@ -115,7 +118,7 @@ def watch(file: Path, settings: Settings, arguments: argparse.Namespace) -> int:
             view = view_of(file, graph())
         except HarvestError as error:  # the next look may find it again
             return f"history: {error}"
-        return as_json(view) if arguments.json else as_text(view, heading())
+        return as_json(view) if arguments.json else as_text(view, heading()) + gap
 
     repeat(page, max(SHORTEST_WATCH_S, arguments.watch), Screen(sys.stdout) if is_screen else None)
     return 0

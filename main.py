@@ -114,6 +114,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         grace, file = settings.stop_grace_s, settings.pools_file
         run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
         check_graph(run_.pools, graph, settings.graph_url)
+        run_.pools.remember({"limit": str(settings.limit or "")})
         if settings.extend.is_wanted:
             check_media(run_.pools, job.ledger, settings)
         job.open()
@@ -129,7 +130,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         report = summary(
             run_.pools.counts(),
             *counted(graph),
-            look(file).failures,
+            {group.gist: group.number for group in look(file).groups},
             dict(job.refused.most_common()),
             progress,
             places(settings, sheets_of(run_, graph, settings, arguments)),

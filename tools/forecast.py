@@ -19,7 +19,7 @@ SHORTEST_S, LONGEST_S = 600.0, 86_400.0  # how far back one looks: a day has all
 YOUNG_S = 300.0  # less work than this tells nothing of the future
 STILL_S = 600.0
 SCATTER = 2.1  # standard errors to both sides; burst follows burst, so it is more than for dice
-CALM = 0.15  # nothing is steadier than this, however steady it was
+CALM = 0.18  # nothing is steadier than this, however steady it was
 WIDEST = 12.0  # a range from one hour to twelve says nothing
 
 
@@ -115,7 +115,7 @@ def _extrapolated(seen: Course, rest: Mapping[str, int], back: float, limit: int
             return Left(None, "cannot be told yet: more is found than done", time.low)
         if time.width > WIDEST:
             why = (
-                "it finds almost as much as it does"
+                "almost as much is found as done"
                 if tasks.width > pace.width
                 else "it goes by fits and starts"
             )
@@ -158,8 +158,10 @@ class Window:
         """Of a stage that finds its own work; a limit ends it before."""
         most = math.inf if limit is None else max(0.0, limit - self._total)
         quick, likely, slow = self._frontiers()
+        least = quick.tasks(rest)
         expected = math.inf if likely.found >= 1 else likely.tasks(rest)
-        return Range(*(min(most, each) for each in (quick.tasks(rest), expected, slow.tasks(rest))))
+        tasks = (rest if math.isinf(least) else least, expected, slow.tasks(rest))
+        return Range(*(min(most, each) for each in tasks))
 
     def fed_tasks(self, rest: int, feeder: Window, fed: Range) -> Range:
         """What waits, and what the stage before will send."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.errors import AlreadyRunning, StopHarvest, UsageError
+from tools.running import running
 from tools.state import LOCK
 
 SIGNALS = {"pause": signal.SIGUSR1, "resume": signal.SIGUSR2, "stop": signal.SIGTERM}
@@ -38,18 +39,16 @@ def only_instance(folder: Path) -> Iterator[None]:
 
 def ask_running(folder: Path, request: str) -> int:
     """Tell the harvest in this folder to pause, resume or stop; its process number."""
+    if not (folder / LOCK).exists():
+        raise UsageError(f"no harvest has run in {folder}")
+    holder = running(folder)
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR)
-    except OSError as error:
-        raise UsageError(f"no harvest has run in {folder}") from error
-    try:
-        if _lock(lock):
-            raise UsageError(f"no harvest runs in {folder}")
-        pid = int(_pid(lock))
-        os.kill(pid, SIGNALS[request])
-        return pid
-    finally:
-        os.close(lock)
+        if holder is None:
+            raise ProcessLookupError
+        os.kill(holder.pid, SIGNALS[request])
+    except ProcessLookupError:
+        raise UsageError(f"no harvest runs in {folder}") from None
+    return holder.pid
 
 
 def _lock(fd: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -23,15 +23,29 @@ from tools.schema import FAILED, reading
 RECENT = 1500  # samples: more than a day of minutes
 EXAMPLES = 3
 GROUPS_WITH_EXAMPLES = 20
+REASONS = 1000  # the most frequent ones
+LONGEST = 200  # characters of a reason that tell it from others
+CUTS = ("://", " for ", "/c/", "/a/", " (after ", "{")
 
-# The index of failures has everything that is asked here, already in order.
+# Texts are cut where addresses begin, and counted, before they come here: there may be as many
+# reasons as failures.
+ENDS = [f"coalesce(nullif(instr(reason, '{cut}'), 0), {LONGEST})" for cut in CUTS]
+HEAD = f"substr(reason, 1, min({', '.join(ENDS)}) - 1)"
 FAILURES = (
     f"SELECT coalesce(reason, 'unknown'), count(*) FROM uri WHERE pool = {FAILED} "
-    "GROUP BY reason ORDER BY 2 DESC, 1"
+    f"GROUP BY reason ORDER BY 2 DESC, 1 LIMIT {REASONS}"
 )
-EXAMPLES_OF = (
-    f"SELECT uri FROM uri WHERE pool = {FAILED} AND reason IS nullif(?, 'unknown') "
-    "ORDER BY reason, id LIMIT ?"
+HEADS = (
+    f"SELECT coalesce({HEAD}, 'unknown'), count(*), min(reason) FROM uri WHERE pool = {FAILED} "
+    f"GROUP BY {HEAD}"
+)
+FROM_REASON = (
+    f"SELECT uri, coalesce(reason, 'unknown') FROM uri WHERE pool = {FAILED} AND reason >= ? "
+    f"ORDER BY reason, id LIMIT {EXAMPLES}"
+)
+WITHOUT_REASON = (
+    f"SELECT uri, 'unknown' FROM uri WHERE pool = {FAILED} AND reason IS NULL "
+    f"ORDER BY id LIMIT {EXAMPLES}"
 )
 ALL_FAILED = (
     f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
@@ -89,6 +103,7 @@ class Look(NamedTuple):
     pools: dict[str, int]
     done: dict[str, int]
     failures: dict[str, int]
+    """By reason, the most frequent ones."""
     facts: dict[str, str]
     format: int
     media: dict[tuple[str, str], int]
@@ -109,15 +124,14 @@ def look(path: Path) -> Look:
         (format_,) = db.execute("PRAGMA user_version").fetchone()
         counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
         leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
-        failures = dict(db.execute(FAILURES))
         return Look(
             _pools(counts, leased),
             {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
-            failures,
+            dict(db.execute(FAILURES)),
             dict(db.execute("SELECT key, value FROM meta")),
             format_,
             _media(counts),
-            _groups(db, failures),
+            _groups(db),
             _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
         )
 
@@ -150,8 +164,8 @@ def gist(reason: str) -> str:
     >>> gist("api.conceptnet.io: no answer within 60 s")
     'api.conceptnet.io: no answer within 60 s'
     """
-    general = ADDRESS.sub("", reason.partition(" for ")[0])
-    return general.strip(" :,;(") or reason
+    general = ADDRESS.sub("", reason[:LONGEST].partition(" for ")[0])
+    return general.strip(" :,;(") or reason[:LONGEST]
 
 
 # --- inside ----------------------------------------------------------------------------------
@@ -221,34 +235,25 @@ def counts_in(text: str) -> dict[str, int]:
     return counts
 
 
-def _groups(db: sqlite3.Connection, failures: Mapping[str, int]) -> list[Group]:
+def _groups(db: sqlite3.Connection) -> list[Group]:
     """By gist, the most frequent first; the first ones with examples."""
     counts: dict[str, int] = {}
-    reasons: dict[str, list[str]] = {}
-    for reason, count in failures.items():
-        general = gist(_head(reason))
+    firsts: dict[str, str | None] = {}
+    for head, count, first in db.execute(HEADS):
+        general = gist(head) or "various"
         counts[general] = counts.get(general, 0) + count
-        if len(some := reasons.setdefault(general, [])) < EXAMPLES:
-            some.append(reason)
-    first = sorted(counts, key=lambda each: (-counts[each], each))
+        firsts.setdefault(general, first)
+    frequent = sorted(counts, key=lambda each: (-counts[each], each))
+    shown = frequent[:GROUPS_WITH_EXAMPLES]
     return [
-        Group(each, counts[each], _examples(db, reasons[each] if at < GROUPS_WITH_EXAMPLES else ()))
-        for at, each in enumerate(first)
+        Group(each, counts[each], _examples(db, firsts[each]) if each in shown else [])
+        for each in frequent
     ]
 
 
-def _head(reason: str) -> str:
-    """Cut where addresses begin, so that most reasons are known already when their gist is asked.
-
-    >>> _head("HTTP 404 for http://example.org/1")
-    'HTTP 404 for http'
-    """
-    return reason.partition("://")[0]
-
-
-def _examples(db: sqlite3.Connection, reasons: Iterable[str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for reason in reasons:
-        rows = db.execute(EXAMPLES_OF, (reason, EXAMPLES - len(found)))
-        found += [(uri, reason) for (uri,) in rows]
-    return found
+def _examples(db: sqlite3.Connection, first: str | None) -> list[tuple[str, str]]:
+    """From there on by the index: what begins alike stands together."""
+    if first is None:
+        return db.execute(WITHOUT_REASON).fetchall()
+    rows = db.execute(FROM_REASON, (first,)).fetchall()
+    return [row for row in rows if gist(row[1]) == gist(first)]

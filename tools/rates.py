@@ -46,6 +46,12 @@ class Course:
         """How much of the work it shows."""
         return self.worked[-1] - self.worked[0] if self.worked else 0.0
 
+    @property
+    def since_told(self) -> float:
+        """How long ago the last sample was taken, if there is a live one."""
+        is_live = 0 < self.told < len(self.samples)
+        return self.worked[-1] - self.worked[self.told - 1] if is_live else 0.0
+
     def run_seconds(self) -> float:
         """How long the last run has worked."""
         first = self.restarts[-1] if self.restarts else 0

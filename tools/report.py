@@ -96,7 +96,8 @@ def _end_of(file: Path) -> str:
 
 def _whether_it_runs(view: View) -> str:
     assist = view.seen.assist
-    worked = f"{duration(assist.worked)} worked in {amount(assist.runs, 'run')}"
+    seconds = assist.worked + view.course.since_told
+    worked = f"{duration(seconds)} worked in {amount(assist.runs, 'run')}"
     if view.running is not None:
         since = f"runs since {date(view.running.since)} (process {view.running.pid})"
         return f"{since}; {worked}" if assist.runs else since
@@ -140,9 +141,11 @@ def _rates(view: View) -> list[str]:
         young = ["  not yet: how far it is is written down every minute"]
         return titled("Rates", young if view.running else [])
     rows: list[Row] = [("", "so far", *SPANS)]
+    counts = view.seen.counts
     for name, value, is_told, shown in _series(view.seen):
         spans = [course.rate(value, span, is_told) for span in SPANS.values()]
-        total = int(value(course.samples[-1]))
+        last = course.samples[-1] if is_told else course.samples[-1]._replace(counts=counts)
+        total = value(last)
         rows.append((name, shown(total), *(_rate_text(each, shown) for each in spans)))
     return beside("Rates", table(rows))
 
@@ -262,7 +265,7 @@ def as_json(view: View) -> str:
         "time": view.now,
         "running": view.running._asdict() if view.running else None,
         "runs": assist.runs,
-        "worked_s": assist.worked,
+        "worked_s": assist.worked + course.since_told,
         "sampled_at": assist.samples[-1].time if assist.samples else None,
         "rates_per_s": {
             name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from threading import get_ident
 
 from tools.errors import StateDamaged
 from tools.schema import (
@@ -79,7 +80,7 @@ def snapshot(state: Path, keep: int = 24) -> Path:
     existing = snapshots(state)
     number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
     final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
-    part = final.with_suffix(".part")
+    part = final.with_suffix(f".{get_ident()}.part")  # another may hang, and be written still
     with closing(reading(state)) as source, closing(sqlite3.connect(part)) as target:
         source.backup(target)
         target.execute("PRAGMA journal_mode = DELETE")

@@ -66,7 +66,7 @@ def _pages(page: Callable[[], str], seconds: float) -> Iterator[str]:
     while True:
         yield page()
         due = max(due + seconds, time.monotonic())
-        time.sleep(due - time.monotonic() if due > time.monotonic() else 0.0)
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
