@@ -36,7 +36,7 @@ def harvesting(*flags: object, **environment: str) -> Iterator[subprocess.Popen[
 
 def test_a_source_that_is_down_for_long_and_the_end_are_told(tmp_path: Path) -> None:
     config = settings(tmp_path, "[notices]\nsource_down_s = 0.5\nprogress = false\n")
-    with World(mesh(60), latency=0.005) as world, Hook() as hook:
+    with World(mesh(500), latency=0.01) as world, Hook() as hook:
         flags = harvest_flags(tmp_path, world.url, SEED, *config)
         with harvesting(*flags, SHEAF_NOTICES=hook.address()) as harvest:
             world.wait_for(20)
@@ -48,7 +48,7 @@ def test_a_source_that_is_down_for_long_and_the_end_are_told(tmp_path: Path) -> 
     assert down["title"] == "fetch gets no answer" and "fetch has waited" in down["message"]
     assert back["title"] == "fetch goes on"
     assert end["title"] == "the harvest has ended"
-    assert end["message"].startswith("done\n") and "finished: 60" in end["message"]
+    assert end["message"].startswith("done\n") and "finished: 500" in end["message"]
 
 
 def test_a_harvest_that_ends_badly_tells_why(tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ def is_alive(record: Record, home: Path) -> bool:
 
 def speaks_bolt(port: int) -> bool:
     """In the clear, or behind TLS, whatever its certificate: it is asked only if it is awake."""
-    tls = ssl.create_default_context()
+    if not is_taken(port):
+        return False
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     return hears_hello(port, lambda plain: plain) or hears_hello(port, tls.wrap_socket)
 

@@ -23,6 +23,7 @@ _SCHEMA = {
 CREATE_SCHEMA = {name: f"CREATE {what.format(name)}" for name, what in _SCHEMA.items()}
 KNOWN_SCHEMA = "SHOW INDEXES YIELD name"
 AWAIT_SCHEMA = "CALL db.awaitIndexes(60)"
+STATUS = "SHOW DATABASE $name YIELD statusMessage"  # empty while nothing is wrong with it
 
 # While a graph grows Neo4j would plan each of these anew every ten seconds, which took most of the
 # time of a small harvest. The plan for an empty graph uses the indexes already.

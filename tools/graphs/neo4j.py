@@ -2,7 +2,8 @@
 
 Promise: every write is one transaction and gives the same graph when repeated. Whoever writes locks
 entities first and in the order of their URIs, then relations by type and URI, then media: two
-writers wait for each other and do not deadlock. A server that goes away is `Unavailable`.
+writers wait for each other and do not deadlock. A server that goes away is `Unavailable`; one that
+has given the database up ends the harvest, because waiting would not bring it back.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"
 DRIVER: dict[str, Any] = {
     "user_agent": "sheaf",
-    "connection_timeout": 3.0,
-    "connection_acquisition_timeout": 5.0,  # all of connecting: the user is told within 10 s
+    "connection_timeout": 4.0,
+    "connection_acquisition_timeout": 8.0,  # all of connecting: a server just started is slow
     "connection_write_timeout": 60.0,
-    "max_transaction_retry_time": 4.0,  # then the stage waits, and can be stopped meanwhile
+    "max_transaction_retry_time": 2.0,  # then the stage waits, and can be stopped meanwhile
     "liveness_check_timeout": 60.0,
     "notifications_min_severity": "OFF",
     "telemetry_disabled": True,
@@ -227,7 +228,21 @@ class Neo4jGraph:
         try:
             yield
         except (Neo4jError, DriverError) as error:
-            raise explained(error, self._address) from error
+            told = explained(error, self._address)
+            is_answered = isinstance(_root(error), Neo4jError)
+            if isinstance(told, Unavailable) and is_answered and (why := self._given_up()):
+                raise out_of_order(self._address, why) from error
+            raise told from error
+
+    def _given_up(self) -> str:
+        """Why the server itself does not run the database: its disk was full, or its files are
+        damaged. Nothing if it may come back, as that of a server that starts or stops."""
+        try:
+            with self._driver.session(database="system") as session:
+                said = session.run(cypher.STATUS, name=self._address.database).value()
+        except (Neo4jError, DriverError):
+            return ""
+        return said[0] if said and all(said) else ""
 
 
 # --- what happens in a transaction; the driver may run it more than once --------------------
@@ -315,9 +330,13 @@ def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError
     if isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase) or code == READ_ONLY:
         return StopHarvest(f"{address} cannot be written ({said}): see to it, then start again")
     if code.startswith(BROKEN):
-        return StopHarvest(f"{address} is out of order ({said}): see to it, then start again")
+        return out_of_order(address, said)
     if code == TOO_LARGE:
         return RetryLater(f"{address} has too little memory for these records: {said}")
     if isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
         return Unavailable(f"the graph {address} cannot be reached: {said}")
     return GiveUp(f"{address} does not take these records: {said}")
+
+
+def out_of_order(address: Address, said: str) -> StopHarvest:
+    return StopHarvest(f"{address} is out of order ({said}): see to it, then start again")
