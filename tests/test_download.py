@@ -23,7 +23,14 @@ from tests.worlds.files import FileServer
 from tools import http
 from tools.add import Media
 from tools.download import Downloader
-from tools.errors import BadStatus, GiveUp, HarvestError, ServerTrouble, StopHarvest
+from tools.errors import (
+    BadStatus,
+    GiveUp,
+    HarvestError,
+    ServerTrouble,
+    StopHarvest,
+    Unavailable,
+)
 from tools.http import Client
 from tools.providers import Candidate
 from tools.settings import ExtendSettings, HttpSettings
@@ -515,3 +522,23 @@ def test_refusing_and_keeping_leaves_no_file_open(world: World) -> None:
             world.keep(bad, number=number)
         world.keep(good, number=number)
     assert open_files() <= before + 2  # connections to the server
+
+
+def test_a_host_that_sends_no_file_at_all_is_left_alone(world: World) -> None:
+    """Its files are waited for: no attempt is spent, and nobody knocks meanwhile."""
+    downloader = Downloader(world.client, ExtendSettings(rest_s=300.0))
+
+    def keep(path: str) -> Media:
+        offered = candidate(f"{world.server.url}{path}")
+        return downloader.keep(offered, "image", "world", world.root, "en/dog", 0, ())
+
+    for number in range(2):
+        with pytest.raises(ServerTrouble):
+            keep(f"/status/503?{number}")
+    with pytest.raises(Unavailable) as caught:
+        keep("/status/503?2")
+    assert 299 < (caught.value.delay or 0) <= 300
+    asked = len(world.server.requests)
+    with pytest.raises(Unavailable):
+        keep("/status/503?3")
+    assert len(world.server.requests) == asked

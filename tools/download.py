@@ -17,8 +17,17 @@ from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from tools import download_gifs, download_images, download_sounds
 from tools.add import Media
-from tools.errors import NO_ROOM, GiveUp, HarvestError, NoRoom, StopHarvest
-from tools.http import Client
+from tools.errors import (
+    NO_ROOM,
+    BadStatus,
+    GiveUp,
+    HarvestError,
+    NoRoom,
+    ServerTrouble,
+    StopHarvest,
+)
+from tools.filehost import FileHosts
+from tools.http import Answer, Client
 from tools.pictures import differing_bits, limit_pixels
 from tools.providers import Candidate
 from tools.robots import forbidden_by, wishes_in
@@ -60,6 +69,7 @@ class Downloader:
 
     def __init__(self, client: Client, settings: ExtendSettings) -> None:
         self._client = client
+        self._hosts = FileHosts(client.let_rest, settings.rest_s)
         self._settings = settings
         limit_pixels(settings.max_pixels)
 
@@ -80,9 +90,7 @@ class Downloader:
         of, settings = KINDS[kind], self._settings
         rules = Rules(of.NOUN, of.max_bytes(settings), settings.refuse)
         with Part(root, f"{inside(folder)}/{kind}/{number}", rules, candidate) as part:
-            answer = self._client.get(
-                candidate.url, of.ACCEPT, into=part, seconds=settings.file_timeout_s
-            )
+            answer = self._get(candidate.url, of.ACCEPT, part)
             part.check_announced()
             refuse_same(part.sha256, kept)
             form = part.format_among(of.FORMATS)
@@ -92,6 +100,17 @@ class Downloader:
             refuse_alike(facts.phash, kind, kept, settings.near_bits)
             path = part.publish(form.extension)
         return _record(candidate, provider, kind, path, form, facts, part, answer.url)
+
+    def _get(self, url: str, accept: str, part: Part) -> Answer:
+        try:
+            answer = self._client.get(url, accept, into=part, seconds=self._settings.file_timeout_s)
+        except ServerTrouble as error:
+            raise self._hosts.failed(url, error) from error
+        except BadStatus:
+            self._hosts.answered(url)
+            raise
+        self._hosts.answered(url)
+        return answer
 
 
 def inside(folder: str) -> str:
