@@ -98,10 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
-    prepare_state(settings, arguments)
+    set_old_aside(settings, arguments)
     level = "debug" if arguments.verbose else settings.log.level
     as_json = settings.log.json or arguments.log_json
     log.set_up(settings.state / "log", level, as_json, arguments.quiet)
+    remove_unfinished(settings.pools_file)
+    if arguments.resume:
+        restore(arguments.resume, settings.pools_file)
     with ExitStack() as stack:
         world_name = "ConceptNet"
         if arguments.sample:
@@ -186,14 +189,12 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
         return None, {}
 
 
-def prepare_state(settings: Settings, arguments: argparse.Namespace) -> None:
-    remove_unfinished(settings.pools_file)
+def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
+    """Before there is a log: the old one goes with it."""
     if arguments.fresh and (aside := set_aside(settings.state)):
         print(f"the old state is set aside in {aside}")
     if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
         print(f"the old media are set aside in {aside}")
-    if arguments.resume:
-        restore(arguments.resume, settings.pools_file)
 
 
 def check_graph(pools: Pools, graph: Graph, url: str) -> None:

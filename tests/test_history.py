@@ -17,6 +17,7 @@ import pytest
 
 from tests.command import ROOT, clean_environment, run, says, start
 from tests.state_file import make, make_old, minutes, write
+from tests.test_register import killed_amid
 from tools.state import snapshot
 from tools.watch import ENTER, LEAVE
 
@@ -279,3 +280,26 @@ def test_it_starts_with_little(file: Path) -> None:
 def test_wrong_flags_are_told(file: Path, flags: list[str]) -> None:
     done = run("history.py", file, *flags)
     assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+def test_a_log_that_is_damaged_amid_its_moves_is_told(tmp_path: Path) -> None:
+    """As a start would say it."""
+    file = tmp_path / "state" / "pools.db"
+    file.parent.mkdir()
+    killed_amid(file, 5)
+    log = file.with_name("pools.db-wal")
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    done = run("history.py", "--check", "--state", file.parent)
+    assert done.returncode == 6 and "-wal is damaged" in done.stdout
+    assert log.read_bytes() == content
+
+
+def test_a_snapshot_that_is_cut_by_a_byte_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "pools.db"
+    killed_amid(file, 5)
+    copy = snapshot(file)
+    os.truncate(copy, copy.stat().st_size - 1)
+    done = run("history.py", "--check", "--state", tmp_path)
+    assert done.returncode == 6 and "cut short" in done.stdout

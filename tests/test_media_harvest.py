@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import numpy
 import pytest
 import soundfile
 from PIL import Image
 
-from tests.command import ROOT, clean_environment, history, run, says, start
+from tests.command import ROOT, clean_environment, history, run, says
 from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld
 from tools.add import Media
@@ -146,23 +145,6 @@ def test_a_second_run_asks_for_nothing(quiet: Path, world: World, media: MediaWo
     harvest(quiet, world, media)
     assert len(media.paths) == before
     assert essence(quiet) == known
-
-
-def test_kills_change_nothing(tmp_path: Path, quiet: Path, world: World, media: MediaWorld) -> None:
-    seed = Random().randrange(1_000_000)
-    print(f"kills drawn with seed {seed}")
-    chance = Random(seed)
-    words = flags(tmp_path, world, media)
-    for _ in range(KILLS):
-        process = start("main.py", *words)
-        media.wait_for(len(media.paths) + chance.randrange(1, 60))
-        process.kill()
-        process.communicate(timeout=20)
-        assert process.returncode == -9, "it ended by itself: the kills must come sooner"
-    harvest(tmp_path, world, media)
-    assert_sound(tmp_path)
-    assert essence(tmp_path) == essence(quiet)
-    assert searches(tmp_path).keys() == searches(quiet).keys()
 
 
 def test_a_provider_that_is_down_for_half_the_run_leaves_nothing_empty(

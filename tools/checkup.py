@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from tools.errors import StateDamaged
 from tools.look import counts_in, moment
+from tools.running import running
 from tools.schema import check_state
-from tools.state import snapshots
+from tools.state import check_log, check_snapshot, snapshots
 
 
 class Copy(NamedTuple):
@@ -52,10 +53,12 @@ def inspect(path: Path) -> Verdict:
         status = path.stat()
     except OSError as error:
         return Verdict(path, 0, 0, 0.0, 0, error.strerror or "it cannot be read")
-    format_, uris = 0, 0
+    format_, uris, is_snapshot = 0, 0, path.name != "pools.db"
     try:
         with moment(path) as db:
-            format_ = check_state(db, path)
+            format_ = check_snapshot(db, path) if is_snapshot else check_state(db, path)
+            if not is_snapshot and running(path.parent) is None:
+                check_log(path)  # else it is being written
             uris, trouble = _recounted(db)
             (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
             trouble = trouble if verdict == "ok" else " ".join(verdict.split())

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple, Protocol, Self
 from tools import download_gifs, download_images, download_sounds
 from tools.add import Media
 from tools.errors import (
+    NO_FILES,
     NO_ROOM,
     BadStatus,
     GiveUp,
@@ -72,6 +73,8 @@ class Downloader:
         self._hosts = FileHosts(client.let_rest, settings.rest_s)
         self._settings = settings
         limit_pixels(settings.max_pixels)
+        if settings.sounds:
+            download_sounds.library()
 
     def keep(
         self,
@@ -263,6 +266,8 @@ class Part:
             return GiveUp("its folder would have too long a name")
         if error.errno in NO_ROOM:
             return NoRoom(f"the media folder {self._root} has no room left")
+        if error.errno in NO_FILES:
+            return NoRoom(f"no more files can be opened now ({error.strerror})")
         return StopHarvest(
             f"the media folder {self._root} cannot be written ({error.strerror}):"
             " see to it, then start again"

@@ -11,7 +11,7 @@ import functools
 import os
 from typing import Any, BinaryIO
 
-from tools.errors import GiveUp, HarvestError
+from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.settings import ExtendSettings
 from tools.sniff import FLAC, MP3, OGG, WAV, Facts, Format
 
@@ -37,17 +37,20 @@ def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
     try:
         _check_container(file, form)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
-        with _library().SoundFile(file.fileno(), closefd=False) as sound:
+        with library().SoundFile(file.fileno(), closefd=False) as sound:
             return Facts(duration=round(_listen(sound, form, settings), 3))
     except HarvestError:
         raise
+    except MemoryError as error:  # it may be a good one
+        raise ServerTrouble("there is not enough memory to look at it") from error
     except Exception as error:  # decoders raise anything on hostile bytes
         raise GiveUp("damaged or cut short") from error
 
 
 @functools.cache
-def _library() -> Any:
-    """Imported when the first sound comes: with NumPy it costs a fifth of a second."""
+def library() -> Any:
+    """Imported where sounds are wanted: with NumPy it costs a fifth of a second. Not as late as the
+    first sound comes: what is lacking then, memory or open files, would be taken for its fault."""
     import soundfile
 
     _silence_c_libraries()

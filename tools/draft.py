@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tools.add import KINDS, Media
-from tools.errors import StopHarvest
+from tools.errors import NO_FILES, NoRoom, StopHarvest
 from tools.providers import Candidate
 from tools.uri import media_folder
 
@@ -86,6 +86,8 @@ class Drafts:
         try:
             self._write(path, orjson.dumps(asdict(draft), default=tuple))
         except OSError as error:
+            if error.errno in NO_FILES:
+                raise NoRoom(f"no more files can be opened now ({error.strerror})") from error
             raise StopHarvest(
                 f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
             ) from error
@@ -102,7 +104,8 @@ class Drafts:
 
     def _write(self, path: Path, text: bytes) -> None:
         part = path.with_suffix(".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)  # not the state folder: it may have been moved away
+        path.parent.mkdir(exist_ok=True)
         part.write_bytes(text)
         part.replace(path)
 

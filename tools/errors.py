@@ -12,6 +12,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """What the system says when the disk, or the user's share of it, is full."""
 
 
+NO_FILES = (errno.EMFILE, errno.ENFILE)
+"""What it says when no more files and connections can be open at once."""
+
+
 class HarvestError(Exception):
     """Base of everything Sheaf raises on purpose; `exit_code` is for where nobody can obey it."""
 
@@ -41,7 +45,7 @@ class Unavailable(HarvestError):
 
 
 class NoRoom(Unavailable):
-    """The disk is full: whoever writes files there waits."""
+    """The disk is full, or no more files can be open: whoever writes files waits."""
 
 
 class ComeBack(HarvestError):

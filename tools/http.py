@@ -25,7 +25,7 @@ import requests
 import urllib3
 
 from tools.deadline import DeadlineAdapter
-from tools.errors import BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
+from tools.errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from tools.guard import Guard, host_named, host_of
 from tools.limits import Limit as Limit
 from tools.limits import Limits, merged, pause_asked
@@ -194,9 +194,12 @@ class Client:
             was_asked = False
             raise GiveUp(f"no web address: {_shown(asking.url)}") from error
         except NETWORK_ERRORS as error:
+            exchange.status = 0
+            if getattr(_root(error), "errno", None) in NO_FILES:
+                was_asked = False
+                raise Unavailable(f"no more connections can be opened ({_cause(error)})") from error
             if proxy:
                 self._proxies.bench(proxy, _cause(error))
-            exchange.status = 0
             raise ServerTrouble(f"{_name(asking)}: {_cause(error)}") from error
         except GiveUp:
             was_asked = exchange.status > 0  # the guard let nobody ask
@@ -264,11 +267,16 @@ def _name(asking: Asking) -> str:
 
 def _cause(error: BaseException) -> str:
     """The innermost reason in a few words, without addresses that may hold a password."""
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
+    error = _root(error)
     if isinstance(error, TimeoutError):
         return "no complete answer in time"
     return f"{type(error).__name__}: {error}"[:200] if str(error) else type(error).__name__
+
+
+def _root(error: BaseException) -> BaseException:
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return error
 
 
 def _shown(url: str) -> str:

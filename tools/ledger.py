@@ -25,7 +25,7 @@ import orjson
 
 from tools.add import Attachment
 from tools.credits import COLUMNS, Credit, as_csv
-from tools.errors import NO_ROOM, NoRoom, StopHarvest
+from tools.errors import NO_FILES, NO_ROOM, NoRoom, StopHarvest
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
 MARK = "HARVEST"  # says whose folder it is
@@ -134,10 +134,12 @@ class Ledger:
         try:
             yield
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            if error.errno not in NO_ROOM + NO_FILES:
                 raise self._unwritable(error) from error
             for name, file in self._open.items():
                 os.ftruncate(file, sizes[name])
+            if error.errno in NO_FILES:
+                raise NoRoom(f"no more files can be opened now ({error.strerror})") from error
             raise NoRoom(f"{self._folder} has no room left") from error
 
     def _size(self, name: str) -> int:

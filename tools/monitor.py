@@ -16,6 +16,7 @@ from threading import Thread
 from typing import cast
 
 from tools.errors import (
+    NO_FILES,
     ComeBack,
     Fatal,
     GiveUp,
@@ -54,7 +55,7 @@ class WorkerThread(Thread):
     def give(self, task: Task | None) -> None:
         """The next task; None is the end."""
         self._tasks.put(task)
-        if not self.is_alive():
+        if self.ident is None:  # never begun; one that was told to end may have ended already
             self.start()
 
     def run(self) -> None:
@@ -230,12 +231,20 @@ class Monitor(Thread):
                 self._rests, self._outage = 0, None
             elif isinstance(error, HarvestError):
                 self._settle(task, error)
-            else:  # a bug: keep the URI, keep the evidence
-                logger.error("%s uri=%r", self.stage.name, task.uri, exc_info=error)
-                self._settle(task, GiveUp(f"a bug in Sheaf: {error!r}"))
+            else:
+                self._settle(task, self._judge(task, error))
             self._hand_out()
         except Fatal as fatal:
             self._on_end(fatal)
+
+    def _judge(self, task: Task, error: Exception) -> HarvestError:
+        """What the system lacks is nobody's fault; what nobody foresaw is a bug."""
+        if isinstance(error, OSError) and error.errno in NO_FILES:
+            return Unavailable(f"no more files can be opened now ({error.strerror})")
+        if isinstance(error, MemoryError):  # perhaps for this one only: others go on
+            return RetryLater("there is not enough memory for it")
+        logger.error("%s uri=%r", self.stage.name, task.uri, exc_info=error)  # the evidence
+        return GiveUp(f"a bug in Sheaf: {error!r}")
 
     def _settle(self, task: Task, error: HarvestError) -> None:
         """The error says what becomes of the task."""

@@ -20,7 +20,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
-from tools.errors import GiveUp, HarvestError
+from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.settings import ExtendSettings
 from tools.sniff import GIF, JPEG, PNG, WEBP, Format
 
@@ -58,6 +58,8 @@ def opened(file: BinaryIO, form: Format, settings: ExtendSettings) -> Iterator[I
             yield picture
     except HarvestError:
         raise
+    except MemoryError as error:  # it may be a good one
+        raise ServerTrouble("there is not enough memory to look at it") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise GiveUp("too many pixels") from error
     except Exception as error:  # decoders raise anything on hostile bytes

@@ -91,8 +91,12 @@ class Register:
         self.counts = self._count()
 
     def close(self) -> None:
+        """Everything is on the disk. If it is not, SQLite itself would not tell."""
         self._checkpointer.close()
-        self._db.close()
+        try:
+            self.make_durable()
+        finally:
+            self._db.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -79,7 +79,7 @@ PRAGMA user_version = 2;
 def create_state(path: Path) -> None:
     """Built beside and renamed, so that an empty or half file at `path` is always damage."""
     part = _part_of(path)
-    with closing(sqlite3.connect(part, isolation_level=None)) as db:
+    with closing(connect(part)) as db:  # switched later, a kill would leave a journal in the way
         db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     part.replace(path)
 
@@ -121,7 +121,10 @@ def reading(path: Path) -> sqlite3.Connection:
 
 def connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode = WAL")  # readers never wait for the harvest
+    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()  # readers never wait
+    if mode != "wal":  # SQLite keeps to itself what went wrong
+        db.close()
+        raise sqlite3.OperationalError("no log can be kept beside it")
     db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
     db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     db.execute("PRAGMA temp_store = MEMORY")  # else each larger statement writes a file of its own

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from threading import get_ident
 
-from tools.errors import StateDamaged
+from tools.errors import StateDamaged, StopHarvest
 from tools.schema import (
     FORMAT,
     check_state,
@@ -36,28 +36,35 @@ BUDGETS = "budgets"
 
 def open_state(path: Path) -> sqlite3.Connection:
     """The file of the pools, created whole or checked; a damaged one is refused, never replaced."""
-    if not path.exists():
-        if snapshots(path):
-            raise StateDamaged(f"{path} is gone though there are snapshots of it; {_advice(path)}")
-        create_state(path)
+    if not path.exists() and snapshots(path):
+        raise StateDamaged(f"{path} is gone though there are snapshots of it; {_advice(path)}")
     try:
+        if not path.exists():
+            create_state(path)
         with closing(reading(path)) as db:  # before anything could change it
             found = check_state(db, path)
-            _check_log(path)
+            check_log(path)
         if found < FORMAT:
             logger.warning("%s is brought up to date; the old one is kept: %s", path, convert(path))
         return connect(path)
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
+    except sqlite3.OperationalError as error:  # the disk, not what is written there
+        raise StopHarvest(
+            f"{path} cannot be used ({error}): see to it, then start again"
+        ) from error
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{path} is damaged ({error}); {_advice(path)}") from error
 
 
-def _check_log(path: Path) -> None:
-    """After a power cut the last moments may be missing; else a log is whole, or damaged."""
+def check_log(path: Path) -> None:
+    """After a power cut the last moments may be missing; after a kill, of the last move a part, in
+    the place of an older one. Else a log is whole, or damaged."""
     lost = lost_commits(path)
     if lost and is_from_before_boot(path):
         logger.warning("%s-wal lost its end in a power cut: the last moves are made again", path)
+    elif lost == 1:
+        logger.warning("%s-wal ends in half a move, which is made again", path)
     elif lost:
         raise StateDamaged(f"{path}-wal is damaged: {lost} or more moves in it cannot be read")
 
@@ -76,28 +83,46 @@ def snapshot(state: Path, keep: int = 24) -> Path:
     ordered by the counter, because clocks jump.
     """
     folder = state.parent / "snapshots"
-    folder.mkdir(exist_ok=True)
-    existing = snapshots(state)
-    number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
-    final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
-    part = final.with_suffix(f".{get_ident()}.part")  # another may hang, and be written still
-    with closing(reading(state)) as source, closing(sqlite3.connect(part)) as target:
-        source.backup(target)
-        target.execute("PRAGMA journal_mode = DELETE")
-        check_state(target, part)
-    make_durable(part)
-    part.replace(final)
-    make_durable(folder)
-    for old in existing[: max(0, len(existing) + 1 - keep)]:
-        old.unlink()
+    try:
+        folder.mkdir(exist_ok=True)
+        existing = snapshots(state)
+        number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
+        final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
+        part = final.with_suffix(f".{get_ident()}.part")  # another may hang, and be written still
+        _copy(state, part)
+        part.replace(final)
+        make_durable(folder)
+        for old in existing[: max(0, len(existing) + 1 - keep)]:
+            old.unlink()
+    except (OSError, sqlite3.Error) as error:
+        raise StopHarvest(f"no snapshot can be written to {folder}: {error}") from error
     return final
+
+
+def _copy(state: Path, part: Path) -> None:
+    """What fails leaves nothing behind: it may hold the room that is lacking."""
+    try:
+        with closing(reading(state)) as source, closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+            check_state(target, part)
+        make_durable(part)
+    except BaseException:
+        _remove(part)
+        raise
 
 
 def remove_unfinished(state: Path) -> None:
     """What a process left behind that was killed amid a snapshot."""
-    for part in (state.parent / "snapshots").glob("*.part*"):
+    for part in (state.parent / "snapshots").glob("*.part"):
         logger.warning("%s was not finished and is removed", part)
-        part.unlink(missing_ok=True)
+        _remove(part)
+
+
+def _remove(part: Path) -> None:
+    """With its journals; itself last, so that a kill leaves no journal without it."""
+    for path in sorted(part.parent.glob(f"{part.name}*"), reverse=True):
+        path.unlink(missing_ok=True)
 
 
 def snapshots(state: Path) -> list[Path]:
@@ -109,11 +134,20 @@ def newest_good_snapshot(state: Path) -> Path | None:
     for path in reversed(snapshots(state)):
         try:
             with closing(reading(path)) as db:
-                check_state(db, path)
+                check_snapshot(db, path)
         except (sqlite3.DatabaseError, StateDamaged):
             continue
         return path
     return None
+
+
+def check_snapshot(db: sqlite3.Connection, path: Path) -> int:
+    """Its format. SQLite itself does not mind if a part of the last page is missing."""
+    found = check_state(db, path)
+    (pages,), (size,) = (db.execute(f"PRAGMA page_{each}").fetchone() for each in ("count", "size"))
+    if path.stat().st_size != pages * size:
+        raise StateDamaged(f"{path} is cut short")
+    return found
 
 
 def set_aside(folder: Path) -> Path | None:
@@ -148,11 +182,12 @@ def restore(snapshot_file: Path, path: Path) -> None:
     """Begin from a snapshot; what was there is set aside, the snapshot itself stays as it is."""
     try:
         with closing(reading(snapshot_file)) as source:
-            check_state(source, snapshot_file)
+            check_snapshot(source, snapshot_file)
             part = path.with_name(path.name + ".part")
             part.unlink(missing_ok=True)
             with closing(sqlite3.connect(part)) as target:
                 source.backup(target)
+            connect(part).close()  # switched later, a kill would leave a journal in the way
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
     if path.exists():

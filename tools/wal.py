@@ -12,6 +12,7 @@ from pathlib import Path
 
 HEADER = struct.Struct(">8I")  # magic, format, page size, sequence, two salts, two checksums
 FRAME = struct.Struct(">6I")  # page, size of the database after a commit or 0, salts, checksums
+MANY = 1_000_000
 LAST_FRAME_AT = 16  # in the index SQLite makes of the log, in the byte order of this computer
 
 
@@ -25,7 +26,7 @@ def lost_commits(database: Path) -> int:
         header = file.read(HEADER.size)
         _, _, page_size, _, *salts, _, _ = HEADER.unpack(header)
         if not _is_whole(header):
-            return 1
+            return MANY
         seen = struct.unpack_from("=I", index.read_bytes(), LAST_FRAME_AT)[0]
         length = FRAME.size + page_size
         lost = 0

@@ -221,14 +221,20 @@ class SqliteGraph:
                 deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 
     def close(self) -> None:
-        if self._checkpointer is not None:
-            self._checkpointer.close()
-        self._db.close()
+        """Everything is on the disk. If it is not, SQLite itself would not tell."""
+        try:
+            if self._checkpointer is not None:
+                self._checkpointer.close()
+                with self._stop_if_unwritable():
+                    self._checkpointer.written(0, self._db)
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         changes = self._db.total_changes
-        try:
+        with self._stop_if_unwritable():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -239,6 +245,11 @@ class SqliteGraph:
                 raise
             if self._checkpointer is not None:
                 self._checkpointer.written(self._db.total_changes - changes, self._db)
+
+    @contextmanager
+    def _stop_if_unwritable(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.OperationalError as error:
             raise StopHarvest(
                 f"the graph {self._path} cannot be written ({error}): see to it, then start again"

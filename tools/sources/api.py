@@ -113,6 +113,8 @@ class ApiSource:
         try:
             page = orjson.loads(answer.body)
         except orjson.JSONDecodeError as error:
+            if "memory" in str(error):
+                raise MemoryError from error
             kind = answer.headers.get("Content-Type", "something unnamed")
             raise ServerTrouble(f"{self._host} sent {kind} that is not JSON") from error
         if not isinstance(page, dict):
