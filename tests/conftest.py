@@ -13,6 +13,7 @@ from tests.command import Here
 from tests.neo4j_server import AnyServer, Server, emptied, given_server, own_server
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups are looked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run side by side those of one file stay together, and one process has the server
     that many use. Files that wait for servers begin first."""

@@ -7,16 +7,20 @@ a state that can no longer be written.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
 from tools.clock import Clock, Outcome
-from tools.errors import Fatal
+from tools.errors import Fatal, HarvestError
 from tools.harvest import Harvest
+from tools.look import look
 from tools.notify import Kind, Notices
 from tools.patrol import Heartbeat, Home, Outages, Reserve
+from tools.report import View, brief
+from tools.running import Running
 from tools.settings import Settings
 from tools.state import snapshot
 from tools.wishes import take_wishes
@@ -77,7 +81,7 @@ class Assist:
     ) -> None:
         self._clock.close(PATIENCE_S)
         sentence = self._harvest.verdict if error is None else str(error)
-        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n{self._pools()}")
+        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n\n{self._brief()}")
         self._notices.close(self._settings.notices.timeout_s)
 
     def tick(self) -> None:
@@ -120,7 +124,7 @@ class Assist:
         return f"{revived} go back to work"
 
     def _tell_progress(self) -> str:
-        self._notices.tell("progress", "the harvest goes on", self._pools())
+        self._notices.tell("progress", "the harvest goes on", self._brief())
         return "told"
 
     # --- who is told -----------------------------------------------------------------------
@@ -128,9 +132,15 @@ class Assist:
     def _teller(self, kind: Kind) -> Callable[[str, str], None]:
         return lambda title, text: self._notices.tell(kind, title, text)
 
-    def _pools(self) -> str:
-        counts = self._harvest.pools.counts()
-        return "\n".join(f"{name}: {count:,}" for name, count in counts.items())
+    def _brief(self) -> str:
+        """A state that can no longer be read has already been told of."""
+        file, now = self._settings.pools_file, time.time()
+        since = now - (time.monotonic() - self._begun)
+        try:
+            view = View(file, look(file), None, Running(os.getpid(), since), False, (), now)
+        except HarvestError:
+            return ""
+        return brief(view)
 
     def _told(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""

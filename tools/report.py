@@ -79,6 +79,12 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
     return "\n".join(lines)
 
 
+def brief(view: View) -> str:
+    """How far it is and how fast, for a notice."""
+    sections = (_head(view), _pools(view.seen.pools), _rates(view), _failures(view.seen.groups))
+    return "\n\n".join("\n".join(section) for section in sections if section)
+
+
 def _head(view: View) -> list[str]:
     pools, world = view.seen.pools, view.seen.facts.get("world", "a harvest")
     known = sum(pools.values())
@@ -218,6 +224,8 @@ def _assist(view: View) -> list[str]:
     chores = view.seen.assist.chores
     names = [*(name for name in CHORES if name in chores), *sorted(chores.keys() - set(CHORES))]
     rows = [(plain(name), text) for name in names for text in _chore(chores[name], view.now)]
+    if "transport" not in chores:
+        rows.append(("transport", "none so far"))
     if view.copies:
         newest, number = view.copies[-1], amount(len(view.copies), "snapshot")
         told = f"{number}, the newest {ago(view.now - newest.time)} ({size(newest.size)})"
