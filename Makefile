@@ -23,7 +23,7 @@ run: .venv/run ## harvest the built-in sample world, offline
 	@$(PY) main.py --sample
 
 test: .venv/dev ## every test; servers are started by the tests themselves
-	@$(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/dev ## lint and types
 	@.venv/bin/ruff check .

@@ -13,15 +13,14 @@ from tests.command import Here
 from tests.neo4j_server import AnyServer, Server, emptied, given_server, own_server
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are looked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side those of one file stay together, and one process has the server
-    that many use. Files that wait for servers begin first."""
-    shared = {item.path for item in items if "neo4j_server" in getattr(item, "fixturenames", ())}
-    for item in items:
-        group = "neo4j" if item.path in shared else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: (item.path not in shared, "neo4j" not in item.path.stem))
+    """Files that wait for servers take longest: they begin first, so that all end together."""
+    of_servers = {item.path for item in items if {"neo4j_server", "own_neo4j"} & _fixtures(item)}
+    items.sort(key=lambda item: item.path not in of_servers)
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    return set(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
