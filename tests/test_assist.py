@@ -7,13 +7,21 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
+from types import SimpleNamespace
+from typing import cast
 
 from tests.command import finished, harvest_flags, pools_of, read_until, run, start
 from tests.worlds.conceptnet import World, about, fails, mesh, only
 from tests.worlds.mail import Hook
+from tools.assist import Assist
+from tools.harvest import Harvest
 from tools.look import look
+from tools.pools import Pools
+from tools.settings import Settings
 
 SEED = "/c/en/0"
 
@@ -108,6 +116,25 @@ def test_samples_and_snapshots_are_made_and_carry_what_history_needs(tmp_path: P
         assert db.execute("SELECT name, done, failure FROM chore").fetchall() == [
             ("snapshot", snapshot.name, None)
         ]
+
+
+def test_samples_at_the_same_moment_count_nothing_twice(tmp_path: Path) -> None:
+    """As when a snapshot and a sample fall due together."""
+    both = Barrier(2)
+
+    def traffic() -> dict[str, tuple[int, int]]:
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=0.5)  # where two may be here at once, they are
+        return {"example.org": (10, 1000)}
+
+    with closing(Pools(tmp_path / "pools.db", [])) as pools:
+        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[]))
+        assist = Assist(harvest, Settings(state=tmp_path), traffic)
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(assist.sample) for _ in range(2)]:
+                done.result(30)
+    with closing(sqlite3.connect(tmp_path / "pools.db")) as db:
+        assert db.execute("SELECT * FROM host").fetchall() == [("example.org", 10, 1000)]
 
 
 # --- putting back to work ------------------------------------------------------------------

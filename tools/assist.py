@@ -107,14 +107,16 @@ class Assist:
         return snapshot(self._settings.pools_file, self._settings.clock.keep).name
 
     def sample(self) -> str:
-        traffic, before = dict(self._traffic()), self._counted
-        new = {
-            host: (requests - before.get(host, (0, 0))[0], size - before.get(host, (0, 0))[1])
-            for host, (requests, size) in traffic.items()
-            if before.get(host) != (requests, size)
-        }
-        self._harvest.pools.sample(self._run, time.monotonic() - self._begun, new)
-        self._counted, self._has_sampled = traffic, True
+        """A snapshot takes one too, perhaps at this moment: nothing may be counted twice."""
+        with self._harvest.pools.changed:
+            traffic, before = dict(self._traffic()), self._counted
+            new = {
+                host: (requests - before.get(host, (0, 0))[0], size - before.get(host, (0, 0))[1])
+                for host, (requests, size) in traffic.items()
+                if before.get(host) != (requests, size)
+            }
+            self._harvest.pools.sample(self._run, time.monotonic() - self._begun, new)
+            self._counted, self._has_sampled = traffic, True
         return "written"
 
     def retry(self) -> str:
