@@ -81,7 +81,7 @@ class Assist:
     ) -> None:
         self._clock.close(PATIENCE_S)
         sentence = self._harvest.verdict if error is None else str(error)
-        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n\n{self._brief()}")
+        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n\n{self._brief(None)}")
         self._notices.close(self._settings.notices.timeout_s)
 
     def tick(self) -> None:
@@ -126,7 +126,9 @@ class Assist:
         return f"{revived} go back to work"
 
     def _tell_progress(self) -> str:
-        self._notices.tell("progress", "the harvest goes on", self._brief())
+        since = time.time() - (time.monotonic() - self._begun)
+        text = self._brief(Running(os.getpid(), since))
+        self._notices.tell("progress", "the harvest goes on", text)
         return "told"
 
     # --- who is told -----------------------------------------------------------------------
@@ -134,15 +136,13 @@ class Assist:
     def _teller(self, kind: Kind) -> Callable[[str, str], None]:
         return lambda title, text: self._notices.tell(kind, title, text)
 
-    def _brief(self) -> str:
+    def _brief(self, running: Running | None) -> str:
         """A state that can no longer be read has already been told of."""
-        file, now = self._settings.pools_file, time.time()
-        since = now - (time.monotonic() - self._begun)
+        file = self._settings.pools_file
         try:
-            view = View(file, look(file), None, Running(os.getpid(), since), False, (), now)
+            return brief(View(file, look(file), None, running, False, (), time.time()))
         except HarvestError:
             return ""
-        return brief(view)
 
     def _told(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""

@@ -245,13 +245,18 @@ def _check(settings: Settings) -> None:
         _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
     _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")
     _require(settings.depth is None or settings.depth >= 0, "depth must be 0 or more")
-    _require(settings.stop_grace_s >= 0, "stop_grace_s must be 0 or more")
+    for name in ("stop_grace_s", "reserve_bytes"):
+        _require(getattr(settings, name) >= 0, f"{name} must be 0 or more")
     for name in ("connect_timeout_s", "answer_timeout_s", "max_bytes", "tries"):
         _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
     _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
     _require(bool(settings.filter.languages), "filter.languages must name at least one language")
     _require_known("relation", settings.filter.relations, ALL_RELATIONS)
     _check_extend(settings.extend)
+    _require(settings.clock.keep >= 1, "clock.keep must be at least 1")
+    _require(settings.clock.hang_s > 0, "clock.hang_s must be more than 0")
+    _require(settings.notices.source_down_s >= 0, "notices.source_down_s must be 0 or more")
+    _require(settings.notices.timeout_s > 0, "notices.timeout_s must be more than 0")
     for number, proxy in enumerate(settings.proxy.urls, 1):
         _require(
             _is_proxy(proxy),
