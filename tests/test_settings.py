@@ -13,7 +13,7 @@ import pytest
 
 from tools.errors import UsageError
 from tools.rules import RELATIONS
-from tools.secret import NEO4J_VARIABLE, PROXIES_VARIABLE
+from tools.secret import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
 from tools.settings import (
     DEFAULT_FILE,
     FilterSettings,
@@ -32,7 +32,7 @@ PROXY = "socks5h://me:hunter2@10.0.0.1:1080"
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No settings but those of the test."""
     monkeypatch.chdir(tmp_path)
-    for secret in (PROXIES_VARIABLE, NEO4J_VARIABLE):
+    for secret in (PROXIES_VARIABLE, NEO4J_VARIABLE, NOTICES_VARIABLE):
         monkeypatch.delenv(secret, raising=False)
     return tmp_path
 
@@ -263,6 +263,24 @@ def test_a_file_that_cannot_be_read_is_named(name: str, why: str) -> None:
 
 
 # ---- secrets
+
+
+def test_addresses_for_notices_come_from_the_file_and_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An address may hold a comma, so each has a line of its own."""
+    monkeypatch.setenv(NOTICES_VARIABLE, "mailto://a:pass-word@b?to=c,d\n")
+    secret_file("# mine\n\ntgram://to-ken/chat\n", name="notices.txt")
+    settings = loaded("[notices]\nfile = 'notices.txt'")
+    assert settings.notices.urls == ("mailto://a:pass-word@b?to=c,d", "tgram://to-ken/chat")
+    assert "pass-word" not in repr(settings) and "to-ken" not in repr(settings)
+
+
+def test_a_file_for_notices_that_others_can_read_is_refused() -> None:
+    secret_file("tgram://to-ken/chat\n", 0o644, "notices.txt")
+    with pytest.raises(UsageError, match="chmod 600") as caught:
+        loaded("[notices]\nfile = 'notices.txt'")
+    assert "to-ken" not in str(caught.value)
 
 
 def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
