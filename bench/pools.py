@@ -28,7 +28,6 @@ from bench.report import RUNS, Bar, Row, Say
 from tools.pools import Pools
 from tools.schema import FINISHED
 from tools.stage import Done, Found, Stage, Task
-from tools.state import snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = Stage("fetch", workers=8)
@@ -134,9 +133,9 @@ def measure_snapshot(base: Path, known: int, say: Say) -> Iterator[Row]:
     for number in range(1, RUNS + 1):
         say(f"pools c) snapshot beside {THREADS} threads, run {number}")
         with copied(base) as path:
-            during.append(under_load(path, partial(snapshot, path)))
+            during.append(under_load(path, lambda pools: pools.snapshot(24)))
         with copied(base) as path:
-            calm.append(under_load(path, partial(time.sleep, during[-1].seconds)))
+            calm.append(under_load(path, partial(pause, during[-1].seconds)))
     what = f"c) snapshot of {known:,} while {THREADS} threads move"
     yield Row(
         f"{what}: longest call",
@@ -150,7 +149,11 @@ def measure_snapshot(base: Path, known: int, say: Say) -> Iterator[Row]:
     yield Row(f"{what}: its duration", [load.seconds for load in during], " s", 2)
 
 
-def under_load(path: Path, act: Callable[[], object]) -> Load:
+def pause(seconds: float, _pools: Pools) -> None:
+    time.sleep(seconds)
+
+
+def under_load(path: Path, act: Callable[[Pools], object]) -> Load:
     with closing(Pools(path, STAGES)) as pools:
         stop = Event()
         movers = [Mover(pools, stop, number) for number in range(THREADS)]
@@ -158,7 +161,7 @@ def under_load(path: Path, act: Callable[[], object]) -> Load:
             mover.start()
         try:
             begun = time.perf_counter()
-            act()
+            act(pools)
             seconds = time.perf_counter() - begun
         finally:
             stop.set()
@@ -295,7 +298,9 @@ def lease(pools: Pools) -> Task:
 def copied(base: Path) -> Iterator[Path]:
     """A copy of a state in a folder of its own, gone afterwards."""
     with TemporaryDirectory(prefix="copy-", dir=base.parent) as folder:
-        yield Path(shutil.copy(base, Path(folder) / "pools.db"))
+        path = Path(shutil.copy(base, Path(folder) / "pools.db"))
+        os.sync()  # else every wait for the disk is a wait for this copy
+        yield path
 
 
 def main(arguments: Sequence[str]) -> None:

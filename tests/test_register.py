@@ -15,6 +15,7 @@ from threading import Thread
 import pytest
 
 from tests.command import ROOT
+from tools import checkpoint, register
 from tools.errors import StateDamaged
 from tools.pools import Pools
 from tools.stage import Done, Found, Stage, Task
@@ -195,3 +196,38 @@ def test_samples_add_up_what_hosts_were_asked_and_old_ones_get_fewer(file: Path)
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT run, elapsed FROM sample").fetchall() == [(1, 0.0), (2, 0.0)]
         assert db.execute("SELECT * FROM host").fetchall() == [("a", 3, 15), ("b", 1, 1)]
+
+
+# --- the log -------------------------------------------------------------------------------
+
+
+def log_after(file: Path, rounds: int) -> int:
+    """How long the log is after so many moves without a pause."""
+    with closing(Pools(file, [Stage("fetch", 1)])) as pools:
+        for number in range(rounds):
+            pools.discover(Found("fetch", [f"/c/en/{number}"]))
+        return file.with_name("pools.db-wal").stat().st_size
+
+
+def test_a_log_that_has_become_long_begins_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(register, "CHECKPOINT_EVERY", 50)
+    monkeypatch.setattr(checkpoint, "LARGEST_LOG", 500_000)
+    each = 3 * 4096  # at least: the row, its index, the tally
+    assert log_after(file, 3000) < 3000 * each / 4
+
+
+def test_a_log_does_not_begin_again_while_somebody_copies(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(register, "CHECKPOINT_EVERY", 50)
+    monkeypatch.setattr(checkpoint, "LARGEST_LOG", 0)
+    asked: list[str] = []
+    with closing(Pools(file, [Stage("fetch", 1)])) as pools:
+        pools._register._db.set_trace_callback(asked.append)
+        with pools._register._checkpointer.at_rest():
+            for number in range(500):
+                pools.discover(Found("fetch", [f"/c/en/{number}"]))
+        assert checkpoint.CHECKPOINT not in asked
+        pools._register._db.set_trace_callback(None)

@@ -22,7 +22,6 @@ from tools.patrol import Heartbeat, Home, Outages, Reserve
 from tools.report import View, brief
 from tools.running import Running
 from tools.settings import Settings
-from tools.state import snapshot
 from tools.wishes import take_wishes
 
 logger = logging.getLogger(__name__)
@@ -104,7 +103,7 @@ class Assist:
 
     def snapshot(self) -> str:
         self.sample()
-        return snapshot(self._settings.pools_file, self._settings.clock.keep).name
+        return self._harvest.pools.snapshot(self._settings.clock.keep).name
 
     def sample(self) -> str:
         """A snapshot takes one too, perhaps at this moment: nothing may be counted twice."""

@@ -236,6 +236,10 @@ class Pools:
         with self.changed:
             self._register.make_durable()
 
+    def snapshot(self, keep: int) -> Path:
+        """Copy the state as it is now; nobody waits for it."""
+        return self._register.snapshot(keep)
+
     def next_run(self) -> int:
         """The number of this run, for its samples."""
         with self.changed:

@@ -18,7 +18,7 @@ from tools.checkpoint import Checkpointer
 from tools.errors import StopHarvest
 from tools.schema import FAILED
 from tools.stage import Stage, Task
-from tools.state import open_state
+from tools.state import open_state, snapshot
 from tools.window import SIZE, Row
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
@@ -199,6 +199,11 @@ class Register:
         with self._stop_if_unwritable():
             self._checkpointer.written(0, self._db)
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def snapshot(self, keep: int) -> Path:
+        """From any thread, beside everything else."""
+        with self._checkpointer.at_rest():
+            return snapshot(self.path, keep)
 
     def next_run(self) -> int:
         (last,) = self._db.execute("SELECT coalesce(max(run), 0) FROM sample").fetchone()
