@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from tools import register
+from tools import checkpoint, register
 from tools.errors import HarvestError
 from tools.pools import Pools
 from tools.stage import Done, Found, Stage, Task
@@ -52,7 +52,8 @@ def a_thread(_task: Task) -> Thread:
 
 
 if __name__ == "__main__":
-    register.CHECKPOINT_EVERY = 25  # rows: the checkpointer has its share of the calls
+    register.CHECKPOINT_EVERY = 25  # rows: the checkpointer has its share of the calls,
+    checkpoint.LARGEST_LOG = 0  # and the writer the rest of it
     try:
         make_moves(Path(sys.argv[1]))
     except HarvestError as error:

@@ -29,7 +29,7 @@ def test_no_refusal_among_moves_is_overheard(tmp_path: Path, name: str) -> None:
         what = f"fdatasync:error=EIO:when={number}"
         code, process = run(file.parent, [*injected(what, file.with_name(name)), *command(file)])
         if code == 0:
-            assert tries >= 2, "hardly a call was refused"
+            assert tries, "no call was refused"
             return
         assert (code, "cannot be written" in process.sentence) == (5, True), process.log
         said = [line.split(" ") for line in process.said.splitlines()]
