@@ -1,4 +1,4 @@
-"""What the tests of several files share: Neo4j servers, and main.py in the process of the tests."""
+"""What the tests of several files share: servers, and main.py in the process of the tests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import pytest
 from main import main
 from tests.command import Here
 from tests.neo4j_server import AnyServer, Server, emptied, given_server, own_server
+from tests.worlds.conceptnet import World
+from tests.worlds.media import MediaWorld
+from tools.sample import world as sample
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,6 +24,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _fixtures(item: pytest.Item) -> set[str]:
     return set(getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The sample on a server of its own."""
+    with World(list(sample.lines())) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def media() -> Iterator[MediaWorld]:
+    """The sample's media servers."""
+    with MediaWorld() as media:
+        yield media
 
 
 @pytest.fixture(scope="session")

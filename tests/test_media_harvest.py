@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,22 +23,8 @@ from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld
 from tools.add import Media
 from tools.rules import is_showable
-from tools.sample import world as sample
 
-KILLS = 8
 SEED = "/c/en/flea"  # with everything one relation away: 8 concepts, 114 relations
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World(list(sample.lines())) as world:
-        yield world
-
-
-@pytest.fixture(scope="module")
-def media() -> Iterator[MediaWorld]:
-    with MediaWorld() as media:
-        yield media
 
 
 def flags(folder: Path, world: World, media: MediaWorld, *more: object) -> list[object]:

@@ -32,7 +32,6 @@ from tools import assist
 from tools import harvest as harvesting
 from tools.errors import AlreadyRunning, StateDamaged, StopHarvest, Unreachable, UsageError
 from tools.notify import Notices
-from tools.sample import world as sample
 from tools.settings import NoticeSettings, Settings
 from tools.state import newest_good_snapshot, snapshot
 
@@ -41,18 +40,6 @@ DOCUMENT = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
 PARSERS = {"main.py": main.parser, "history.py": history.parser}
 SECOND_SIGNAL = 130
 EXPOSURE = 20  # of 100, as systemd-analyze counts it
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World(list(sample.lines())) as world:
-        yield world
-
-
-@pytest.fixture(scope="module")
-def media() -> Iterator[MediaWorld]:
-    with MediaWorld() as media:
-        yield media
 
 
 # --- the unit ------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from tools.errors import (
     NoRoom,
     ServerTrouble,
     StopHarvest,
+    no_more_files,
 )
 from tools.filehost import FileHosts
 from tools.http import Answer, Client
@@ -267,7 +268,7 @@ class Part:
         if error.errno in NO_ROOM:
             return NoRoom(f"the media folder {self._root} has no room left")
         if error.errno in NO_FILES:
-            return NoRoom(f"no more files can be opened now ({error.strerror})")
+            return no_more_files(error)
         return StopHarvest(
             f"the media folder {self._root} cannot be written ({error.strerror}):"
             " see to it, then start again"

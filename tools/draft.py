@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tools.add import KINDS, Media
-from tools.errors import NO_FILES, NoRoom, StopHarvest
+from tools.errors import NO_FILES, StopHarvest, no_more_files
 from tools.providers import Candidate
 from tools.uri import media_folder
 
@@ -87,7 +87,7 @@ class Drafts:
             self._write(path, orjson.dumps(asdict(draft), default=tuple))
         except OSError as error:
             if error.errno in NO_FILES:
-                raise NoRoom(f"no more files can be opened now ({error.strerror})") from error
+                raise no_more_files(error) from error
             raise StopHarvest(
                 f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
             ) from error

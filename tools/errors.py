@@ -48,6 +48,10 @@ class NoRoom(Unavailable):
     """The disk is full, or no more files can be open: whoever writes files waits."""
 
 
+def no_more_files(error: OSError) -> NoRoom:
+    return NoRoom(f"no more files can be opened now ({error.strerror})")
+
+
 class ComeBack(HarvestError):
     """Something this URI still needs rests for a while: it waits that long, others go on, and no
     attempt is spent."""

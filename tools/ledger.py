@@ -25,7 +25,7 @@ import orjson
 
 from tools.add import Attachment
 from tools.credits import COLUMNS, Credit, as_csv
-from tools.errors import NO_FILES, NO_ROOM, NoRoom, StopHarvest
+from tools.errors import NO_FILES, NO_ROOM, NoRoom, StopHarvest, no_more_files
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
 MARK = "HARVEST"  # says whose folder it is
@@ -139,7 +139,7 @@ class Ledger:
             for name, file in self._open.items():
                 os.ftruncate(file, sizes[name])
             if error.errno in NO_FILES:
-                raise NoRoom(f"no more files can be opened now ({error.strerror})") from error
+                raise no_more_files(error) from error
             raise NoRoom(f"{self._folder} has no room left") from error
 
     def _size(self, name: str) -> int:

@@ -25,6 +25,7 @@ from tools.errors import (
     RetryLater,
     StopHarvest,
     Unavailable,
+    no_more_files,
 )
 from tools.pools import Pools
 from tools.settler import Settler
@@ -240,7 +241,7 @@ class Monitor(Thread):
     def _judge(self, task: Task, error: Exception) -> HarvestError:
         """What the system lacks is nobody's fault; what nobody foresaw is a bug."""
         if isinstance(error, OSError) and error.errno in NO_FILES:
-            return Unavailable(f"no more files can be opened now ({error.strerror})")
+            return no_more_files(error)
         if isinstance(error, MemoryError):  # perhaps for this one only: others go on
             return RetryLater("there is not enough memory for it")
         logger.error("%s uri=%r", self.stage.name, task.uri, exc_info=error)  # the evidence
