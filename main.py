@@ -7,31 +7,34 @@ import gc
 import logging
 import os
 import sys
-import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
 from tools.assist import Assist
-from tools.errors import HarvestError, StateDamaged, Unavailable, UsageError
-from tools.graphs import is_same, open_graph
+from tools.belongings import check_graph, check_media
+from tools.errors import HarvestError, Unavailable, UsageError
+from tools.graphs import open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
-from tools.pools import Pools
-from tools.progress import Progress, summary
+from tools.progress import Progress, bar, summary
 from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
+
+if TYPE_CHECKING:
+    from tools.transport import Transport
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ COMMANDS = {
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",
+    "ship": "send the media to the receiving node now (--batch NAME, --list, --dry-run)",
     "pause": "ask the running harvest to hand out no new tasks",
     "resume": "ask it to go on",
     "stop": "ask it to end; running tasks finish, nothing is lost",
@@ -87,6 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.command} takes no further argument: {arguments.target!r}")
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
+    if arguments.command == "ship":
+        from tools.shipping import ship  # it takes paramiko with it
+
+        return ship(settings, arguments)
     if arguments.command == "retry":
         return commands.retry(settings, arguments.reason or "")
     if arguments.command in SIGNALS:
@@ -120,28 +128,44 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         run_.pools.remember({"limit": str(settings.limit or "")})
         if settings.extend.is_wanted:
             check_media(run_.pools, job.ledger, settings)
+        transport = shipper(run_, job.ledger, settings, stop)
         job.open()
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet)
-        with Assist(run_, settings, progress.traffic) as assist:
+        with Assist(run_, settings, progress.traffic, transport) as assist:
             try:
                 run_.run(progress, assist.tick)
             finally:
                 progress.close()
             assist.finish()
+            page = sheets_of(run_, graph, settings, arguments)  # while the media are still here
+            if transport is not None:
+                with bar("shipped", transport.backlog, arguments.quiet) as show:
+                    assist.ship_rest(show)
         report = summary(
             run_.pools.counts(),
             *counted(graph),
             {group.gist: group.number for group in look(file).groups},
             dict(job.refused.most_common()),
             progress,
-            places(settings, sheets_of(run_, graph, settings, arguments)),
+            places(settings, page),
         )
     if not arguments.quiet:
         print(report)
         print(run_.verdict)
     return 0
+
+
+def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> Transport | None:
+    """None if media stay here. What a crash interrupted is completed before new media come."""
+    if not settings.transport.host or not settings.extend.is_wanted:
+        return None
+    from tools.shipping import transport_of  # it takes paramiko with it
+
+    transport = transport_of(settings, ledger, run_.between, stop)
+    transport.complete()
+    return transport
 
 
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
@@ -162,6 +186,8 @@ def places(settings: Settings, page: Path | None) -> dict[str, object]:
     found: dict[str, object] = {"graph": settings.graph_url}
     if settings.extend.is_wanted:
         found["media"] = settings.media
+    if settings.transport.host:
+        found["shipped to"] = f"{settings.transport.host}:{settings.transport.folder}"
     if page is not None:
         found["to look at"] = page
     return {**found, "state": settings.state, "log": settings.state / "log"}
@@ -195,31 +221,6 @@ def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
         print(f"the old state is set aside in {aside}")
     if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
         print(f"the old media are set aside in {aside}")
-
-
-def check_graph(pools: Pools, graph: Graph, url: str) -> None:
-    """What is finished is not harvested again, so its records must be in the graph."""
-    before = pools.remembered().get("graph", url)
-    if not is_same(before, url):
-        if pools.count("finished") and not graph.counts().entities:
-            raise UsageError(
-                f"this harvest went into {before} so far and {url} is empty: copy that first "
-                f"(python main.py copy --from {before} --graph {url}), or begin anew with --fresh"
-            )
-        logger.warning("this harvest went into %s so far, from now on into %s", before, url)
-    pools.remember({"graph": url})
-
-
-def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
-    """A harvest would write over the media of another."""
-    harvest = pools.remembered().get("harvest") or uuid.uuid4().hex
-    pools.remember({"harvest": harvest})
-    if not ledger.claim(harvest):
-        raise StateDamaged(
-            f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
-            f" give its --state, or another --media, or --fresh to set it aside"
-        )
-    ledger.tidy(lambda owner: pools.pool_of(owner) == "finished")
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
@@ -287,6 +288,10 @@ def parser() -> argparse.ArgumentParser:
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
     add("--reason", metavar="TEXT", help="for retry: a part of the reason, as history.py shows it")
+    add("--now", action="store_true", help="for ship: at once, which is the default")
+    add("--batch", metavar="NAME", help="for ship: this one only, even if the node refused it")
+    add("--list", action="store_true", help="for ship: what waits and what has arrived")
+    add("--dry-run", action="store_true", help="for ship: try the node, send nothing")
     add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
     settings_of.add_place_flags(result)
     add("--port", type=int, default=8084, help="for mirror (%(default)s; 0: any free one)")

@@ -426,6 +426,9 @@ def names_in(table: dict[str, Any], where: str = "") -> Iterator[str]:
 
 
 NO_DEFAULT = {
+    "transport.key_file",
+    "transport.known_hosts",
+    "transport.secret_file",
     "limit",
     "depth",
     "proxy.file",

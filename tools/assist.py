@@ -10,19 +10,24 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tools.clock import Clock, Outcome
 from tools.errors import Fatal, HarvestError
 from tools.harvest import Harvest
 from tools.look import look
 from tools.notify import Kind, Notices
-from tools.patrol import Heartbeat, Home, Outages, Reserve
+from tools.patrol import Backlog, Heartbeat, Home, Outages, Reserve
 from tools.report import View, brief
 from tools.running import Running
 from tools.settings import Settings
-from tools.wishes import take_wishes
+from tools.wishes import is_shipping_wished, take_retries, take_shippings
+
+if TYPE_CHECKING:  # they take paramiko with them
+    from tools.lane import Show
+    from tools.transport import Transport
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +36,8 @@ Traffic = Callable[[], Mapping[str, tuple[int, int]]]
 
 LOOK_EVERY_S = 1.0
 PATIENCE_S = 5.0  # for work of the clock that still runs when the harvest has ended
-REMEMBERED = ("snapshot", "transport")
+TRANSPORT = "transport"
+REMEMBERED = ("snapshot", TRANSPORT)
 
 
 class Assist:
@@ -40,11 +46,12 @@ class Assist:
         harvest: Harvest,
         settings: Settings,
         traffic: Traffic,
-        transport: Callable[[], str] | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self._harvest = harvest
         self._settings = settings
         self._traffic = traffic
+        self._transport = transport
         self._counted: dict[str, tuple[int, int]] = {}
         self._begun = time.monotonic()
         self._run = harvest.pools.next_run()
@@ -57,22 +64,32 @@ class Assist:
         self._clock.add("sample", settings.clock.sample, self.sample)
         self._clock.add("retry", settings.clock.retry, self.retry)
         if transport is not None:
-            self._clock.add("transport", settings.clock.transport, transport)
+            times = settings.transport.times
+            self._clock.add(TRANSPORT, times, self.ship, "transport.every_hours")
         hours = settings.notices.progress_times
         self._clock.add("progress", hours, self._tell_progress, "notices.progress_times")
 
     def _new_watches(self) -> list[Callable[[], None]]:
         harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
-        return [
+        watches: list[Callable[[], None]] = [
             Home(settings.pools_file),
             Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
         ]
+        if (transport := self._transport) is not None:
+            limit = settings.transport.outbox_mb * 1e6
+            tell, hasten = self._teller("disk"), partial(self._clock.hasten, TRANSPORT)
+            watches.append(
+                Backlog(harvest.monitors, lambda: transport.backlog, limit, tell, hasten)
+            )
+        return watches
 
     def __enter__(self) -> Self:
         self.retry()
         self._clock.start()
+        if self._transport is not None and self._transport.is_batch_waiting():
+            self._clock.hasten(TRANSPORT)
         return self
 
     def __exit__(
@@ -95,9 +112,24 @@ class Assist:
 
     def finish(self) -> None:
         """The harvest has come to an end; what it did is written down."""
+        if not self._harvest.was_stopped:
+            self._clock.wait_for(TRANSPORT, self._harvest.stop)
         self._clock.close(PATIENCE_S)
         if self._harvest.has_worked:
             self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
+
+    def ship_rest(self, show: Show) -> None:
+        """The harvest has come to its end by itself: nothing more is added to what is here."""
+        if self._transport is None or self._harvest.was_stopped:
+            return
+        begun, done, failure = time.monotonic(), None, None
+        try:
+            done = str(self._transport.ship(show=show))
+        except HarvestError as error:
+            failure = str(error)
+            logger.warning("transport failed: %s", failure)
+        seconds = time.monotonic() - begun
+        self._told(Outcome(TRANSPORT, time.time(), seconds, done, failure))
 
     # --- work of the clock -----------------------------------------------------------------
 
@@ -119,10 +151,20 @@ class Assist:
         return "written"
 
     def retry(self) -> str:
-        revived = take_wishes(self._settings.state, self._harvest.pools.revive)
+        if is_shipping_wished(self._settings.state):
+            self._clock.hasten(TRANSPORT)
+        revived = take_retries(self._settings.state, self._harvest.pools.revive)
         if revived:
             logger.warning("%d that had failed go back to work", revived)
         return f"{revived} go back to work"
+
+    def ship(self) -> str:
+        """What was asked for by name, then all there is."""
+        if self._transport is None:
+            return "there is no transport"
+        for name in take_shippings(self._settings.state):
+            self._transport.ship(name)
+        return str(self._transport.ship())
 
     def _tell_progress(self) -> str:
         since = time.time() - (time.monotonic() - self._begun)
@@ -154,6 +196,6 @@ class Assist:
             self._harvest.end(error)
         if name == "snapshot" and outcome.failure:
             self._notices.tell("disk", "a snapshot failed", text)
-        if name == "transport":
+        if name == TRANSPORT:
             title = "transport failed" if outcome.failure else "transport done"
             self._notices.tell("transport", title, text)

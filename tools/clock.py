@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from apscheduler.executors.debug import DebugExecutor
@@ -25,6 +25,7 @@ from tools.errors import HarvestError, UsageError
 
 logger = logging.getLogger(__name__)
 
+LOOK_EVERY_S = 0.1
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NUMBERS = re.compile(r"^(?:\*(?=/)|([0-7])(?:-([0-7]))?)(?:/([1-7]))?$")
 
@@ -103,6 +104,19 @@ class Clock:
         self._latest = max(now, self._latest)
         if any(piece.job.next_run_time <= now for piece in self._pieces):
             self._scheduler.wakeup()
+
+    def hasten(self, name: str) -> None:
+        """Do not wait for its slot."""
+        now = datetime.now(UTC)
+        for piece in self._pieces:
+            if self._is_open and piece.name == name and not piece.is_running():
+                piece.job.modify(next_run_time=now)
+
+    def wait_for(self, name: str, stop: Event) -> None:
+        """Until it has ended, if it runs now; or until somebody wants to stop."""
+        for piece in (each for each in self._pieces if each.name == name):
+            while piece.is_running() and not stop.wait(LOOK_EVERY_S):
+                pass
 
     def close(self, patience_s: float) -> None:
         """No new work. What runs has so long; then it is left behind and nobody hears of it."""

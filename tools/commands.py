@@ -25,7 +25,7 @@ from tools.sample import world
 from tools.sample.assertions import Assertions
 from tools.sample.mirror import Mirror
 from tools.settings import Settings
-from tools.wishes import leave_wish
+from tools.wishes import wish_for_retry
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -130,7 +130,7 @@ def retry(settings: Settings, reason: str) -> int:
         with only_instance(settings.state), closing(Pools(file, stages(settings))) as pools:
             print(f"{pools.revive(reason):,} go back to work; python main.py goes on")
     except AlreadyRunning:
-        leave_wish(settings.state, reason)
+        wish_for_retry(settings.state, reason)
         print("the harvest that runs puts them back to work within a minute")
     return 0
 

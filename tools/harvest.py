@@ -94,11 +94,19 @@ class Harvest:
         self.has_worked = bool(new) or self.pools.leases > 0
         if not self.has_worked:
             self.verdict = "nothing was left to do"
-        if self._take_back_at is not None:
+        if self.was_stopped:
             self.verdict = "stopped; the same command goes on from here"
 
     def has_work(self) -> bool:
         return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
+
+    def between(self, errand: Callable[[], None]) -> None:
+        """Do this at a moment when whatever is finished is in graph, books and pools."""
+        self._settler.between(errand, STORE_PATIENCE_S)
+
+    @property
+    def was_stopped(self) -> bool:
+        return self._take_back_at is not None
 
     def _call(self, ticks: Sequence[Callable[[], None]]) -> None:
         try:

@@ -28,6 +28,7 @@ from tools.credits import COLUMNS, Credit, as_csv
 from tools.errors import NO_FILES, NO_ROOM, NoRoom, StopHarvest, no_more_files
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
+BOOKS = (FILES, CREDITS, SEARCHES)
 MARK = "HARVEST"  # says whose folder it is
 FLUSH_EVERY_S = 1.0
 TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
@@ -40,16 +41,23 @@ class Ledger:
         self._folder = folder
         self._open: dict[str, int] = {}
         self._flushed = 0.0
+        self.bytes = 0  # of the files in the books, as far as they were weighed
 
     def __bool__(self) -> bool:
         """Is this the folder of a harvest?"""
         return any((self._folder / name).exists() for name in (MARK, SEARCHES))
 
+    @property
+    def harvest(self) -> str | None:
+        """Whose folder it is."""
+        mark = self._folder / MARK
+        return mark.read_text(encoding="utf-8", errors="replace") if mark.exists() else None
+
     def claim(self, harvest: str) -> bool:
         """Make this the folder of a harvest; False if it is another's. It may be moved."""
         mark = self._folder / MARK
         if self:
-            return mark.exists() and mark.read_text(encoding="utf-8", errors="replace") == harvest
+            return self.harvest == harvest
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             part = mark.with_name(f"{MARK}.part")
@@ -68,6 +76,27 @@ class Ledger:
             self._append(FILES, b"".join(lines))
             self._append(CREDITS, _csv(files, header=not sizes[CREDITS]))
             self._flush()
+        self.bytes += sum(each.media.bytes for each in files)
+
+    def weigh(self) -> None:
+        """Count the bytes of what earlier runs wrote down."""
+        path = self._folder / FILES
+        if path.exists():
+            with path.open("rb") as lines:
+                self.bytes = sum(orjson.loads(line)["bytes"] for line in lines)
+
+    def hand_over(self, folder: Path) -> None:
+        """The books as they are, into that folder; the next line begins new ones."""
+        try:
+            for file in self._open.values():
+                os.fdatasync(file)
+            self.close()
+            for name in BOOKS:
+                if (self._folder / name).exists():
+                    (self._folder / name).replace(folder / name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self.bytes = 0
 
     def close(self) -> None:
         while self._open:

@@ -86,7 +86,7 @@ class Monitor(Thread):
         self._feeders = feeders
         self._is_paused = False
         self._is_stopping = False
-        self._held: str | None = None
+        self._holds: dict[str, str] = {}  # who holds it, and why
         self._rests = 0  # pauses in a row since somebody last got an answer
         self._rest_until = 0.0
         self._outage: tuple[float, str] | None = None  # since when, and why
@@ -104,9 +104,13 @@ class Monitor(Thread):
         """Hand out nothing more; tasks that run may finish."""
         self._set(is_stopping=True)
 
-    def hold(self, reason: str | None) -> None:
-        """Hand out nothing while there is a reason; None: go on."""
-        self._set(held=reason)
+    def hold(self, holder: str, reason: str | None) -> None:
+        """Hand out nothing while anybody has a reason; None: this one has none any more."""
+        with self._pools.changed:
+            self._holds.pop(holder, None)
+            if reason is not None:
+                self._holds[holder] = reason
+            self._pools.changed.notify_all()
 
     @property
     def outage(self) -> tuple[float, str]:
@@ -178,7 +182,7 @@ class Monitor(Thread):
             self._settle(task, Unavailable(str(error)))
 
     def _free_places(self) -> int:
-        if self._is_paused or self._is_stopping or self._held:
+        if self._is_paused or self._is_stopping or self._holds:
             return 0
         if time.monotonic() < self._rest_until:
             return 0
@@ -202,7 +206,7 @@ class Monitor(Thread):
             waits.append(rest)
         return min(waits)
 
-    def _set(self, **flags: bool | str | None) -> None:
+    def _set(self, **flags: bool) -> None:
         with self._pools.changed:
             for name, value in flags.items():
                 setattr(self, f"_{name}", value)

@@ -24,7 +24,9 @@ logger = logging.getLogger(__name__)
 Tell = Callable[[str, str], None]
 """A title and a text, for the user who is not looking."""
 
+RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
+ROOM_AGAIN = 0.9  # of the limit
 
 
 class Reserve:
@@ -53,14 +55,53 @@ class Reserve:
             f"the disk with {folder} has {free / 1e6:,.0f} MB left, less than the reserve of "
             f"{self._reserve / 1e6:,.0f} MB: {monitor.stage.name} waits until there is more room"
         )
-        monitor.hold(text)
+        monitor.hold(RESERVE, text)
         logger.warning("%s", text)
         self._tell("the disk is nearly full", text)
 
     def _let_go(self, monitor: Monitor, folder: Path) -> None:
         self._short.discard(monitor)
-        monitor.hold(None)
+        monitor.hold(RESERVE, None)
         logger.warning("the disk with %s has room again: %s goes on", folder, monitor.stage.name)
+
+
+class Backlog:
+    """Stages that write files wait while too much of it has not been shipped yet."""
+
+    def __init__(
+        self,
+        monitors: Iterable[Monitor],
+        waiting: Callable[[], int],
+        limit: float,
+        tell: Tell,
+        hasten: Callable[[], None],
+    ) -> None:
+        self._monitors = [each for each in monitors if each.stage.folder]
+        self._waiting = waiting
+        self._limit = limit
+        self._tell = tell
+        self._hasten = hasten
+        self._is_full = False
+
+    def __call__(self) -> None:
+        size = self._waiting()
+        if not self._is_full and size >= self._limit:
+            self._is_full = True
+            text = (
+                f"{size / 1e6:,.0f} MB of media wait to be shipped, which is the limit "
+                "(transport.outbox_mb): no new media are begun until some have arrived"
+            )
+            self._hold(text, text)
+            self._tell("the outbox is full", text)
+            self._hasten()
+        elif self._is_full and size <= self._limit * ROOM_AGAIN:
+            self._is_full = False
+            self._hold(None, "there is room in the outbox again: media go on")
+
+    def _hold(self, reason: str | None, text: str) -> None:
+        for monitor in self._monitors:
+            monitor.hold(BACKLOG, reason)
+        logger.warning("%s", text)
 
 
 class Heartbeat:

@@ -16,6 +16,9 @@ from tools.errors import UsageError
 PROXIES_VARIABLE = "SHEAF_PROXIES"
 NOTICES_VARIABLE = "SHEAF_NOTICES"
 NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
+PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
+TRANSPORT_PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
+TRANSPORT_SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
 
 
 def key_variable(provider: str) -> str:
@@ -46,10 +49,29 @@ def _lines(variable: str, file: Path | None, separator: str = "\n") -> Iterator[
 
 
 def neo4j_password(file: Path | None) -> str:
-    password = os.environ.get(NEO4J_VARIABLE, "")
-    if not password and file is not None:
-        password = read_secret(file).strip("\r\n")
-    return password
+    return _one(NEO4J_VARIABLE, file)
+
+
+def transport_secret(file: Path | None) -> str:
+    """What the two ends of a transport sign with."""
+    return _one(TRANSPORT_SECRET_VARIABLE, file)
+
+
+def passphrase() -> str:
+    """Of the private key."""
+    return _one(PASSPHRASE_VARIABLE, None)
+
+
+def transport_proxy() -> str:
+    return _one(TRANSPORT_PROXY_VARIABLE, None).strip()
+
+
+def _one(variable: str, file: Path | None) -> str:
+    """The environment goes before the file."""
+    found = os.environ.get(variable, "")
+    if not found and file is not None:
+        found = read_secret(file).strip("\r\n")
+    return found
 
 
 def keys(providers: Iterable[str], file: Path | None) -> dict[str, str]:

@@ -8,35 +8,19 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from tools import secret, uri
+from tools import secret
+from tools.bounds import PROVIDERS, check
 from tools.errors import UsageError
-from tools.rules import ALL_RELATIONS, RELATIONS
-from tools.table import build, unknown
+from tools.rules import RELATIONS
+from tools.table import build
 
 DEFAULT_FILE = Path("sheaf.toml")
-PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
 PLACES = ("state", "graph", "media")
-LEVELS = ("debug", "info", "warning", "error")
-GROUNDS = ("concepts", "relations", "both")
-PROVIDERS = (
-    "commons",
-    "openverse",
-    "inaturalist",
-    "freesound",
-    "flickr",
-    "pexels",
-    "giphy",
-    "archive",
-)
-LICENCES = (
-    *("cc0", "pdm", "pd", "by", "by-sa", "by-nc", "by-nd", "by-nc-sa", "by-nc-nd", "pexels"),
-)
 KEYED = ("openverse", "freesound", "flickr", "pexels", "giphy")
 """Providers that take a key; all but the first need one."""
 
@@ -118,7 +102,6 @@ class ClockSettings:
     """When the assist works: minute, hour, day, month and weekday as in a crontab, in UTC."""
 
     snapshot: str = "0 * * * *"
-    transport: str = "0 */3 * * *"
     sample: str = "* * * * *"
     retry: str = "* * * * *"
     keep: int = 24
@@ -139,6 +122,36 @@ class NoticeSettings:
     progress_times: str = "0 * * * *"
     source_down_s: float = 1800.0
     timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportSettings:
+    """Where media go every few hours. Without a host they stay here."""
+
+    host: str = ""
+    port: int = 22
+    user: str = ""
+    key_file: Path | None = None
+    agent: bool = False
+    known_hosts: Path | None = None
+    folder: str = ""
+    volume_mb: float = 500.0
+    every_hours: int = 3
+    proxy: str = ""
+    jump: str = ""
+    connections: int = 2
+    outbox_mb: float = 10_000.0
+    timeout_s: float = 30.0
+    receipt_s: float = 60.0
+    secret_file: Path | None = None
+    passphrase: str = field(default="", repr=False)  # not from TOML, like the two below
+    proxy_url: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+
+    @property
+    def times(self) -> str:
+        """On the hour, as in a crontab."""
+        return f"0 */{self.every_hours} * * *" if self.every_hours < 24 else "0 0 * * *"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +181,7 @@ class Settings:
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     clock: ClockSettings = field(default_factory=ClockSettings)
     notices: NoticeSettings = field(default_factory=NoticeSettings)
+    transport: TransportSettings = field(default_factory=TransportSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
     @property
@@ -193,7 +207,7 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     table |= {key: value for key, value in flags.items() if value is not None}
     settings = build(Settings, table)
     settings = _with_secrets(settings)
-    _check(settings)
+    check(settings)
     return settings
 
 
@@ -227,83 +241,17 @@ def read_toml(path: Path | None) -> dict[str, Any]:
 
 def _with_secrets(settings: Settings) -> Settings:
     proxy, neo4j, extend = settings.proxy, settings.neo4j, settings.extend
-    notices = settings.notices
+    notices, transport = settings.notices, settings.transport
     return replace(
         settings,
         proxy=replace(proxy, urls=secret.proxies(proxy.file)),
         neo4j=replace(neo4j, password=secret.neo4j_password(neo4j.password_file)),
         extend=replace(extend, keys=secret.keys(KEYED, extend.keys_file)),
         notices=replace(notices, urls=secret.notices(notices.file)),
+        transport=replace(
+            transport,
+            passphrase=secret.passphrase(),
+            proxy_url=secret.transport_proxy() or transport.proxy,
+            secret=secret.transport_secret(transport.secret_file),
+        ),
     )
-
-
-def _check(settings: Settings) -> None:
-    for seed in settings.seeds:
-        if not uri.is_concept(seed):
-            raise UsageError(f"the seed {seed!r} is not a concept: write it like /c/en/dog")
-    for name in ("fetch_workers", "extend_workers", "attempts"):
-        _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
-    _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")
-    _require(settings.depth is None or settings.depth >= 0, "depth must be 0 or more")
-    for name in ("stop_grace_s", "reserve_bytes"):
-        _require(getattr(settings, name) >= 0, f"{name} must be 0 or more")
-    for name in ("connect_timeout_s", "answer_timeout_s", "max_bytes", "tries"):
-        _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
-    _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
-    _require(bool(settings.filter.languages), "filter.languages must name at least one language")
-    _require_known("relation", settings.filter.relations, ALL_RELATIONS)
-    _check_extend(settings.extend)
-    _require(settings.clock.keep >= 1, "clock.keep must be at least 1")
-    _require(settings.clock.hang_s > 0, "clock.hang_s must be more than 0")
-    _require(settings.notices.source_down_s >= 0, "notices.source_down_s must be 0 or more")
-    _require(settings.notices.timeout_s > 0, "notices.timeout_s must be more than 0")
-    for number, proxy in enumerate(settings.proxy.urls, 1):
-        _require(
-            _is_proxy(proxy),
-            f"proxy number {number} must be like http://user:password@host:port and begin with one"
-            f" of {', '.join(PROXY_SCHEMES)}; in a password / # ? [ are written %2F %23 %3F %5B",
-        )
-
-
-def _check_extend(extend: ExtendSettings) -> None:
-    _require(extend.ground in GROUNDS, f"extend.ground must be one of {', '.join(GROUNDS)}")
-    for name in ("images", "sounds", "gifs", "sheets", "near_bits", "min_seconds"):
-        _require(getattr(extend, name) >= 0, f"extend.{name} must be 0 or more")
-    for name in (each.name for each in fields(extend) if each.name.startswith("max_")):
-        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
-    for name in ("rest_s", "file_timeout_s", "image_max_bytes", "sound_max_bytes", "gif_max_bytes"):
-        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
-    _require(extend.enough is None or extend.enough >= 0, "extend.enough must be 0 or more")
-    _require_known("provider", (*extend.providers, *extend.servers), PROVIDERS)
-    _require_known("licence", extend.licences, LICENCES)
-    for name, server in extend.servers.items():
-        _require(_is_address(server), f"extend.servers.{name} must be like http://host:port")
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _require_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(unknown(name, name, known).replace("setting", what))
-
-
-def _is_proxy(url: str) -> bool:
-    """An @ behind the host is half a password, and would be shown as part of the address."""
-    try:
-        parts = urlsplit(url)
-        whole = bool(parts.hostname) and "@" not in parts.path + parts.query + parts.fragment
-        return parts.scheme in PROXY_SCHEMES and whole and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise UsageError(sentence)

@@ -8,6 +8,8 @@ slow. One whose records cannot be stored fails alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
@@ -31,13 +33,41 @@ class _Result(NamedTuple):
     tell: Verdict
 
 
+@dataclass(slots=True)
+class _Errand:
+    work: Callable[[], None]
+    done: Future[None]
+
+    def __call__(self) -> None:
+        if self.done.set_running_or_notify_cancel():
+            try:
+                self.work()
+                self.done.set_result(None)
+            except Exception as error:
+                self.done.set_exception(error)
+
+
 class Settler(Thread):
     def __init__(self, pools: Pools, store: Store, on_fatal: Callable[[Fatal], None]) -> None:
         super().__init__(name="settler", daemon=True)
         self._pools = pools
         self._store = store
         self._on_fatal = on_fatal
-        self._inbox: SimpleQueue[_Result | None] = SimpleQueue()
+        self._inbox: SimpleQueue[_Result | _Errand | None] = SimpleQueue()
+
+    def between(self, errand: Callable[[], None], patience_s: float) -> None:
+        """Do this when everything handed in before is home, and before anything that follows."""
+        if not self.is_alive():
+            errand()
+            return
+        done: Future[None] = Future()
+        self._inbox.put(_Errand(errand, done))
+        try:
+            done.result(patience_s)
+        except TimeoutError:
+            if done.cancel():
+                raise Unavailable(f"the graph has not answered for {patience_s:.0f} s") from None
+            done.result()  # it has begun, and takes a moment only
 
     def put(self, task: Task, done: Done, tell: Verdict) -> None:
         self._inbox.put(_Result(task, done, tell))
@@ -50,26 +80,30 @@ class Settler(Thread):
 
     def run(self) -> None:
         while (first := self._inbox.get()) is not None:
-            batch, is_last = self._gather(first)
+            batch, then = self._gather(first)
             try:
-                self._settle(batch)
+                if batch:
+                    self._settle(batch)
             except Fatal as error:
                 self._on_fatal(error)
-            if is_last:
+            if then is None:
                 return
+            then()
 
-    def _gather(self, first: _Result) -> tuple[list[_Result], bool]:
-        """Everything that waits now, up to the limit; and whether the end was among it."""
-        batch = [first]
-        while len(batch) < MOST_AT_ONCE:
+    def _gather(self, first: _Result | _Errand) -> tuple[list[_Result], Callable[[], None] | None]:
+        """Everything that waits now, up to the limit; and what to do after it, None being the
+        end."""
+        batch: list[_Result] = []
+        result: _Result | _Errand | None = first
+        while isinstance(result, _Result):
+            batch.append(result)
+            if len(batch) == MOST_AT_ONCE:
+                return batch, _nothing
             try:
                 result = self._inbox.get_nowait()
             except Empty:
-                break
-            if result is None:
-                return batch, True
-            batch.append(result)
-        return batch, False
+                return batch, _nothing
+        return batch, result
 
     def _settle(self, batch: Sequence[_Result]) -> None:
         records = [each.done.records for each in batch if each.done.records is not None]
@@ -91,3 +125,7 @@ class Settler(Thread):
         else:
             for each in batch:
                 self._settle([each])
+
+
+def _nothing() -> None:
+    pass

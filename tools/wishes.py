@@ -1,4 +1,4 @@
-"""What a running harvest is asked to do by other processes: put failed URIs back to work.
+"""What a running harvest is asked to do by other processes: put failed URIs back to work, ship.
 
 A wish is a file in the state folder. Whoever holds the folder takes it; one that came too late is
 taken by the next start.
@@ -13,19 +13,44 @@ from pathlib import Path
 FOLDER = "wishes"
 
 
-def leave_wish(state: Path, reason: str) -> None:
-    folder = state / FOLDER
-    folder.mkdir(exist_ok=True)
-    wish = folder / f"{time.time_ns()}.retry"
-    part = wish.with_suffix(".part")
-    part.write_text(reason, encoding="utf-8")
-    part.replace(wish)
+def wish_for_retry(state: Path, reason: str) -> None:
+    _leave(state, "retry", reason)
 
 
-def take_wishes(state: Path, revive: Callable[[str], int]) -> int:
+def wish_for_shipping(state: Path, batch: str | None) -> None:
+    _leave(state, "ship", batch or "")
+
+
+def take_retries(state: Path, revive: Callable[[str], int]) -> int:
     """Do what was asked for, then forget it; how many URIs go back to work."""
     revived = 0
-    for wish in sorted((state / FOLDER).glob("*.retry")):
+    for wish in _wishes(state, "retry"):
         revived += revive(wish.read_text(encoding="utf-8"))
         wish.unlink(missing_ok=True)
     return revived
+
+
+def is_shipping_wished(state: Path) -> bool:
+    return bool(_wishes(state, "ship"))
+
+
+def take_shippings(state: Path) -> list[str]:
+    """The batches that were asked for by name; whoever takes them ships them, and all the rest."""
+    found: list[str] = []
+    for wish in _wishes(state, "ship"):
+        found.append(wish.read_text(encoding="utf-8"))
+        wish.unlink(missing_ok=True)
+    return [each for each in found if each]
+
+
+def _leave(state: Path, kind: str, text: str) -> None:
+    folder = state / FOLDER
+    folder.mkdir(exist_ok=True)
+    wish = folder / f"{time.time_ns()}.{kind}"
+    part = wish.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(wish)
+
+
+def _wishes(state: Path, kind: str) -> list[Path]:
+    return sorted((state / FOLDER).glob(f"*.{kind}"))

@@ -1,0 +1,140 @@
+"""What a setting may be. A wrong one is refused at the start, in a sentence that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tools import uri
+from tools.errors import UsageError
+from tools.rules import ALL_RELATIONS
+from tools.secret import TRANSPORT_PROXY_VARIABLE
+from tools.table import unknown
+
+if TYPE_CHECKING:
+    from tools.settings import ExtendSettings, Settings, TransportSettings
+
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
+TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
+LEVELS = ("debug", "info", "warning", "error")
+GROUNDS = ("concepts", "relations", "both")
+PROVIDERS = (
+    "commons",
+    "openverse",
+    "inaturalist",
+    "freesound",
+    "flickr",
+    "pexels",
+    "giphy",
+    "archive",
+)
+LICENCES = (
+    *("cc0", "pdm", "pd", "by", "by-sa", "by-nc", "by-nd", "by-nc-sa", "by-nc-nd", "pexels"),
+)
+
+
+def check(settings: Settings) -> None:
+    for seed in settings.seeds:
+        if not uri.is_concept(seed):
+            raise UsageError(f"the seed {seed!r} is not a concept: write it like /c/en/dog")
+    for name in ("fetch_workers", "extend_workers", "attempts"):
+        _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
+    _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")
+    _require(settings.depth is None or settings.depth >= 0, "depth must be 0 or more")
+    for name in ("stop_grace_s", "reserve_bytes"):
+        _require(getattr(settings, name) >= 0, f"{name} must be 0 or more")
+    for name in ("connect_timeout_s", "answer_timeout_s", "max_bytes", "tries"):
+        _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
+    _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
+    _require(bool(settings.filter.languages), "filter.languages must name at least one language")
+    _require_known("relation", settings.filter.relations, ALL_RELATIONS)
+    _check_extend(settings.extend)
+    _require(settings.clock.keep >= 1, "clock.keep must be at least 1")
+    _require(settings.clock.hang_s > 0, "clock.hang_s must be more than 0")
+    _require(settings.notices.source_down_s >= 0, "notices.source_down_s must be 0 or more")
+    _require(settings.notices.timeout_s > 0, "notices.timeout_s must be more than 0")
+    for number, proxy in enumerate(settings.proxy.urls, 1):
+        _require_proxy(f"proxy number {number}", proxy, PROXY_SCHEMES)
+    _check_transport(settings.transport)
+
+
+def _check_extend(extend: ExtendSettings) -> None:
+    _require(extend.ground in GROUNDS, f"extend.ground must be one of {', '.join(GROUNDS)}")
+    for name in ("images", "sounds", "gifs", "sheets", "near_bits", "min_seconds"):
+        _require(getattr(extend, name) >= 0, f"extend.{name} must be 0 or more")
+    for name in (each.name for each in fields(extend) if each.name.startswith("max_")):
+        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
+    for name in ("rest_s", "file_timeout_s", "image_max_bytes", "sound_max_bytes", "gif_max_bytes"):
+        _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
+    _require(extend.enough is None or extend.enough >= 0, "extend.enough must be 0 or more")
+    _require_known("provider", (*extend.providers, *extend.servers), PROVIDERS)
+    _require_known("licence", extend.licences, LICENCES)
+    for name, server in extend.servers.items():
+        _require(_is_address(server), f"extend.servers.{name} must be like http://host:port")
+
+
+def _check_transport(transport: TransportSettings) -> None:
+    for name in ("port", "volume_mb", "connections", "outbox_mb", "timeout_s"):
+        _require(getattr(transport, name) > 0, f"transport.{name} must be more than 0")
+    _require(transport.receipt_s >= 0, "transport.receipt_s must be 0 or more")
+    _require(1 <= transport.every_hours <= 24, "transport.every_hours must be from 1 to 24")
+    if not transport.host:
+        has_more = any((transport.user, transport.folder, transport.key_file))
+        _require(not has_more, "transport.host is missing: without it media stay here")
+        return
+    for name in ("user", "known_hosts", "folder"):
+        _require(bool(getattr(transport, name)), f"transport.{name} is missing")
+    has_key = transport.agent or transport.key_file is not None
+    _require(has_key, "transport.key_file is missing: a private key, or agent = true")
+    _require("@" not in transport.proxy, f"a password stands in {TRANSPORT_PROXY_VARIABLE}")
+    if transport.proxy_url:
+        _require_proxy("transport.proxy", transport.proxy_url, TUNNEL_SCHEMES)
+    if transport.jump:
+        _require(_is_login(transport.jump), "transport.jump must be like user@host:port")
+
+
+def _is_login(text: str) -> bool:
+    try:
+        parts = urlsplit(f"ssh://{text}")
+        return bool(parts.username and parts.hostname) and parts.port != 0 and not parts.path
+    except ValueError:
+        return False
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _require_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown(name, name, known).replace("setting", what))
+
+
+def _require_proxy(name: str, url: str, schemes: Sequence[str]) -> None:
+    _require(
+        _is_proxy(url, schemes),
+        f"{name} must be like http://user:password@host:port and begin with one"
+        f" of {', '.join(schemes)}; in a password / # ? [ are written %2F %23 %3F %5B",
+    )
+
+
+def _is_proxy(url: str, schemes: Sequence[str]) -> bool:
+    """An @ behind the host is half a password, and would be shown as part of the address."""
+    try:
+        parts = urlsplit(url)
+        whole = bool(parts.hostname) and "@" not in parts.path + parts.query + parts.fragment
+        return parts.scheme in schemes and whole and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise UsageError(sentence)

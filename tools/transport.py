@@ -1,0 +1,256 @@
+"""Brings the media to the receiving node: a batch is closed, sent volume by volume, proven, erased.
+
+Promise: no file is erased here before the node has said what its hash is, by itself over SSH or in
+a receipt. Every step may be run twice: what the node has is not sent again, a volume that was
+half sent is continued. The oldest batch goes first. A node that is away costs nothing but time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event
+from typing import Any, NamedTuple
+
+import orjson
+
+from tools.batch import Batch
+from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable, UsageError
+from tools.lane import Lane, Show, Tries, Volumes, heed
+from tools.ledger import Ledger
+from tools.outbox import Outbox
+from tools.phrase import amount, size
+from tools.settings import TransportSettings
+from tools.sftp import Node
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 0.5  # for a receipt
+RAW, RECEIVED, MANIFEST = "raw", "received", "manifest.json"
+
+
+class Shipped(NamedTuple):
+    """What one shipping did."""
+
+    batches: int
+    files: int
+    bytes: int
+    waiting: int  # batches that were sent and not confirmed yet
+    seconds: float
+
+    def __str__(self) -> str:
+        parts = []
+        if self.batches:
+            rate = self.bytes / max(self.seconds, 0.001) / 1e6
+            parts.append(
+                f"{amount(self.files, 'file')} in {_batches(self.batches)} arrived, "
+                f"{size(self.bytes)} in {self.seconds:,.0f} s ({rate:,.1f} MB/s)"
+            )
+        if self.waiting:
+            parts.append(f"{_batches(self.waiting)} sent, not confirmed by a receipt yet")
+        return "; ".join(parts) or "nothing to ship"
+
+
+class Transport:
+    """`between` does something while nobody writes into the books."""
+
+    def __init__(
+        self,
+        settings: TransportSettings,
+        outbox: Outbox,
+        ledger: Ledger,
+        between: Callable[[Callable[[], None]], None],
+        stop: Event,
+    ) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._ledger = ledger
+        self._between = between
+        self._stop = stop
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that have not arrived yet."""
+        return self._ledger.bytes + self._outbox.weight
+
+    def is_batch_waiting(self) -> bool:
+        return bool(self._outbox.names())
+
+    def complete(self) -> None:
+        """What a crash left half closed, before anybody writes media again."""
+        self._outbox.complete(self._ledger)
+        self._ledger.weigh()
+
+    def ship(self, only: str | None = None, show: Show = lambda _: None) -> Shipped:
+        """All there is; or one batch, even if the node has refused it before."""
+        begun = time.monotonic()
+        with self._outbox.held(self._settings.timeout_s):
+            if only is None:
+                self._close()
+            elif only not in self._outbox.names():
+                raise UsageError(f"there is no batch {only!r}: python main.py ship --list")
+            done: list[Batch] = []
+            sent: list[Batch] = []
+            for name in self._outbox.names() if only is None else [only]:
+                batch = self._outbox.open(name)
+                is_proven = self._deliver(batch, show, is_forced=only is not None)
+                (done if is_proven else sent).append(batch)
+            confirmed = self._await_receipts(sent)
+        done += confirmed
+        files, bytes_ = sum(each.files for each in done), sum(each.size for each in done)
+        waiting = len(sent) - len(confirmed)
+        return Shipped(len(done), files, bytes_, waiting, time.monotonic() - begun)
+
+    def _close(self) -> None:
+        """While it is done nothing finishes, so it must not take long."""
+        self._between(lambda: self._outbox.close(self._ledger))
+
+    # --- one batch -------------------------------------------------------------------------
+
+    def _deliver(self, batch: Batch, show: Show, is_forced: bool) -> bool:
+        """Afterwards the node has all of it; is that proven?"""
+        with self._node() as node:
+            if not is_forced and self._has_receipt(node, batch):
+                self._finish(batch, "receipt")
+                return True
+            self._prepare(node, batch)
+        self._send_volumes(batch, show)
+        with self._node() as node:
+            is_proven = self._send_manifest(node, batch) and not batch.open_volumes
+        if is_proven:
+            self._finish(batch, "hash")
+        return is_proven
+
+    def _prepare(self, node: Node, batch: Batch) -> None:
+        raw = f"{self._settings.folder}/{RAW}"
+        if node.size_of(raw) is None:
+            raise Unreachable(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
+        node.make_folder(self._remote(batch))
+        free = node.free(raw)
+        needed = sum(
+            each.size - min(each.size, self._already_there(node, batch, each.name))
+            for each in batch.open_volumes
+        )
+        if free is not None and free < needed:
+            raise NoRoom(
+                f"the disk of {node.place} has {free / 1e6:,.1f} MB left and batch {batch.name} "
+                f"needs {needed / 1e6:,.1f} MB: make room there"
+            )
+
+    def _already_there(self, node: Node, batch: Batch, volume: str) -> int:
+        path = f"{self._remote(batch)}/{volume}"
+        return node.size_of(path) or node.size_of(f"{path}.part") or 0
+
+    def _send_volumes(self, batch: Batch, show: Show) -> None:
+        volumes = Volumes(batch, self._remote(batch), self._outbox.weigh)
+        number = min(self._settings.connections, len(batch.open_volumes))
+        lanes = [Lane(self._settings, volumes, self._stop, show) for _ in range(number)]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+        for error in sorted((lane.error for lane in lanes if lane.error), key=_weight):
+            raise error
+
+    def _send_manifest(self, node: Node, batch: Batch) -> bool:
+        """Last of all: what has one is complete. Does the node say that it arrived as it is?"""
+        path, content = f"{self._remote(batch)}/{MANIFEST}", batch.manifest()
+        if node.size_of(path) != len(content):
+            if self._settings.secret:
+                node.write(f"{path}.hmac", self._signature(content).encode())
+            node.write(path, content)
+        return node.hash_of(path, len(content)) == hashlib.sha256(content).hexdigest()
+
+    def _finish(self, batch: Batch, how: str) -> None:
+        logger.info("batch %s has arrived (%s): %d files", batch.name, how, batch.files)
+        self._outbox.forget(batch, how)
+
+    def _remote(self, batch: Batch) -> str:
+        return f"{self._settings.folder}/{RAW}/{batch.name}"
+
+    # --- receipts --------------------------------------------------------------------------
+
+    def _await_receipts(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Those whose receipt comes in time; the others are asked for the next time."""
+        confirmed: list[Batch] = []
+        deadline = time.monotonic() + self._settings.receipt_s
+        while len(confirmed) < len(batches):
+            with self._node() as node:
+                for batch in [each for each in batches if each not in confirmed]:
+                    if self._has_receipt(node, batch):
+                        self._finish(batch, "receipt")
+                        confirmed.append(batch)
+            if time.monotonic() >= deadline:
+                break
+            heed(self._stop, LOOK_EVERY_S)
+        return confirmed
+
+    def _has_receipt(self, node: Node, batch: Batch) -> bool:
+        """Only one for exactly what was sent counts."""
+        if any(each.name not in batch.sent for each in batch.volumes):
+            return False
+        path = f"{self._settings.folder}/{RECEIVED}/{batch.name}.json"
+        text = node.read(path)
+        if text is None or not self._is_signed(node, path, text):
+            return False
+        receipt = _parsed(text)
+        if receipt.get("manifest_sha256") != hashlib.sha256(batch.manifest()).hexdigest():
+            return False
+        if receipt.get("state") == "quarantined":
+            reason = str(receipt.get("reason", ""))[:200]
+            raise Unreachable(
+                f"{node.place} has put batch {batch.name} into quarantine: {reason!r}. Its files "
+                f"stay here; when the reason is gone: python main.py ship --batch {batch.name}"
+            )
+        return receipt.get("state") == "merged"
+
+    def _is_signed(self, node: Node, path: str, text: bytes) -> bool:
+        if not self._settings.secret:
+            return True
+        given = (node.read(f"{path}.hmac") or b"").strip()
+        if hmac.compare_digest(given, self._signature(text).encode()):
+            return True
+        logger.warning("%s is not signed with our secret: it does not count", path)
+        return False
+
+    def _signature(self, content: bytes) -> str:
+        return hmac.new(self._settings.secret.encode(), content, hashlib.sha256).hexdigest()
+
+    @contextmanager
+    def _node(self) -> Iterator[Node]:
+        """A connection for a moment; a node that does not answer is tried again for a while."""
+        tries = Tries(self._stop)
+        while (node := self._tried(tries)) is None:
+            heed(self._stop)
+        try:
+            yield node
+        finally:
+            node.close()
+
+    def _tried(self, tries: Tries) -> Node | None:
+        try:
+            return Node(self._settings)
+        except Unavailable as error:
+            tries.failed(error)
+            return None
+
+
+def _batches(number: int) -> str:
+    return f"{number:,} {'batch' if number == 1 else 'batches'}"
+
+
+def _weight(error: Exception) -> bool:
+    """An interruption is what the other lanes end with: it comes last."""
+    return isinstance(error, Interrupted)
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        receipt = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return receipt if isinstance(receipt, dict) else {}
