@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event
 from typing import Any
 
@@ -398,3 +399,29 @@ def test_apscheduler_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
         clock.start()
         clock.close(1)
     assert caplog.records == []
+
+
+def test_work_can_be_hastened_and_waited_for() -> None:
+    told: SimpleQueue[Outcome] = SimpleQueue()
+    is_running, may_end = Event(), Event()
+
+    def work() -> str:
+        is_running.set()
+        may_end.wait(10)
+        return "done"
+
+    clock = Clock(told.put)
+    clock.add("ship", "0 0 1 1 *", work)
+    clock.start()
+    clock.hasten("ship")
+    assert is_running.wait(10)
+    clock.hasten("ship")  # it runs already: once is enough
+    stop = Event()
+    stop.set()
+    clock.wait_for("ship", stop)  # somebody wants to stop: no waiting
+    may_end.set()
+    clock.wait_for("ship", Event())
+    assert told.get(timeout=10).done == "done"
+    clock.close(1)
+    assert told.empty()
+    clock.hasten("ship")  # nothing any more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from PIL import Image
 
 from tests.worlds import faults, files
 from tests.worlds.files import FileServer
-from tools import http
+from tools import download, http
 from tools.add import Media
 from tools.download import Downloader
 from tools.errors import (
@@ -542,3 +543,22 @@ def test_a_host_that_sends_no_file_at_all_is_left_alone(world: World) -> None:
     with pytest.raises(Unavailable):
         keep("/status/503?3")
     assert len(world.server.requests) == asked
+
+
+def test_a_folder_that_is_cleared_away_at_once_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Empty folders are removed when media are shipped, perhaps in this very moment."""
+    real = os.makedirs
+    made: list[str] = []
+
+    def makedirs(path: str, exist_ok: bool) -> None:
+        real(path, exist_ok=exist_ok)
+        made.append(path)
+        if len(made) < 4:
+            Path(path).rmdir()
+
+    monkeypatch.setattr(os, "makedirs", makedirs)
+    with download._created(f"{tmp_path}/en/dog/0.part") as file:
+        assert file.read() == b""
+    assert len(made) == 4

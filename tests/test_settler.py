@@ -151,3 +151,76 @@ def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None
     answered.set()
     settler.join(10)
     assert told == [task.uri]
+
+
+# --- errands -------------------------------------------------------------------------------
+
+
+def test_an_errand_comes_after_what_was_handed_in_and_before_what_follows(pools: Pools) -> None:
+    seen: list[object] = []
+    first, second = lease(pools, 2)
+    is_busy, may_go_on = Event(), Event()
+
+    def store(records: Sequence[Any]) -> None:
+        seen.extend(records)
+        is_busy.set()
+        may_go_on.wait(10)
+
+    settler = Settler(pools, store, lambda error: None)
+    settler.start()
+    settler.put(first, Done("finished", records="first"), lambda task, error: None)
+    assert is_busy.wait(10)
+
+    def errand() -> None:
+        seen.append(f"errand with {len(pools.finished)} finished")
+
+    asking = Thread(target=settler.between, args=(errand, 10))
+    asking.start()
+    while settler._inbox.empty():
+        Event().wait(0.001)
+    settler.put(second, Done("finished", records="second"), lambda task, error: None)
+    may_go_on.set()
+    asking.join(10)
+    settler.close(10)
+    assert seen == ["first", "errand with 1 finished", "second"]
+
+
+def test_an_errand_that_fails_is_its_askers_matter(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    settler = Settler(pools, lambda records: None, lambda error: None)
+    settler.start()
+
+    def fails() -> None:
+        raise StopHarvest("no room")
+
+    with pytest.raises(StopHarvest, match="no room"):
+        settler.between(fails, 10)
+    settler.put(task, Done("finished"), lambda task, error: None)
+    assert settler.close(10)
+    assert len(pools.finished) == 1
+
+
+def test_an_errand_does_not_wait_for_ever_and_is_not_done_later(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    is_busy, may_go_on = Event(), Event()
+    done: list[str] = []
+
+    def store(records: Sequence[Any]) -> None:
+        is_busy.set()
+        may_go_on.wait(10)
+
+    settler = Settler(pools, store, lambda error: None)
+    settler.start()
+    settler.put(task, Done("finished", records="x"), lambda task, error: None)
+    assert is_busy.wait(10)
+    with pytest.raises(Unavailable, match="has not answered"):
+        settler.between(lambda: done.append("errand"), 0.01)
+    may_go_on.set()
+    assert settler.close(10)
+    assert done == []
+
+
+def test_without_a_running_settler_an_errand_is_done_at_once(pools: Pools) -> None:
+    done: list[str] = []
+    Settler(pools, lambda records: None, lambda error: None).between(lambda: done.append("it"), 1)
+    assert done == ["it"]

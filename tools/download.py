@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -37,6 +38,7 @@ from tools.settings import ExtendSettings
 from tools.sniff import HEAD, Facts, Format, name_of, sniff
 
 TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml")
+MOST_TRIES = 20  # to make a file in a folder that others remove
 WHOLE = 0.95  # of the seconds that were announced
 
 
@@ -277,17 +279,18 @@ class Part:
 
 def _created(path: str) -> BinaryIO:
     """A new file, to write and to read. What has its name already was left by a crash or leads
-    elsewhere: it goes."""
+    elsewhere: it goes. A folder may be gone as soon as it is made: empty ones are cleared away when
+    media are shipped."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
-    except FileExistsError:
-        os.unlink(path)
-        descriptor = os.open(path, flags, 0o600)
-    return os.fdopen(descriptor, "rb")
+    for _ in range(MOST_TRIES):
+        try:
+            return os.fdopen(os.open(path, flags, 0o600), "rb")
+        except FileNotFoundError:
+            with suppress(FileNotFoundError):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+        except FileExistsError:
+            os.unlink(path)
+    return os.fdopen(os.open(path, flags, 0o600), "rb")
 
 
 def _write_all(descriptor: int, chunk: bytes) -> None:
