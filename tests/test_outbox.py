@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tools import outbox as outbox_module
 from tools.add import Attachment
 from tools.batch import Batch
 from tools.errors import StopHarvest, Unavailable
-from tools.ledger import BOOKS, FILES, Ledger
+from tools.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.outbox import FOLDER, Outbox
 
 HARVEST = "0123456789abcdef"
@@ -174,6 +175,55 @@ def test_killed_at_any_step_the_next_start_completes_it(
             assert at > 1
             return
     raise AssertionError("it never came to an end")
+
+
+@pytest.mark.parametrize("call", ["replace", "mkdir", "open"])
+def test_very_many_files_become_several_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Also if it is killed meanwhile, at any step."""
+    monkeypatch.setattr(outbox_module, "MOST_FILES", 4)
+    for at in range(1, 60):
+        media = tmp_path / f"{at}"
+        ledger, outbox = Ledger(media), Outbox(media, 3000)
+        ledger.claim(HARVEST)
+        listed: list[str] = []
+        for owner in "abcdefg":
+            listed += harvested(media, ledger, owner, *([b"x"] * (0 if owner == "d" else 3)))
+        outbox.close(ledger)
+        with monkeypatch.context() as patch:
+            calls = dying(patch, Path, call, at)
+            with suppress(Killed):
+                outbox.divide()
+            was_killed = calls() >= at
+        again = Outbox(media, 3000)
+        again.complete(ledger)
+        batches = [again.open(name) for name in again.names()]
+        assert [len(paths(each)) - len(BOOKS) for each in batches] == [6, 6, 6]
+        found = [path for batch in batches for path in paths(batch) if path not in BOOKS]
+        assert sorted(found) == sorted(listed)
+        assert (
+            sum((each.content / CREDITS).read_text().count("path,owner") for each in batches) == 3
+        )
+        searches = [(each.content / SEARCHES).read_text().splitlines() for each in batches]
+        assert sum(map(len, searches)) == 7
+        if not was_killed:
+            return
+    raise AssertionError("it never came to an end")
+
+
+def test_a_batch_that_has_arrived_is_not_sent_again_after_a_crash(
+    media: Path, ledger: Ledger, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harvested(media, ledger, "dog", b"a")
+    outbox.close(ledger)
+    batch = only(outbox)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        dying(patch, shutil, "rmtree", 1)
+        outbox.forget(batch, "hash")
+    again = Outbox(media, 3000)
+    again.complete(ledger)
+    assert again.names() == [] and len(again.shipped()) == 1
 
 
 def test_what_is_proven_is_erased_also_after_a_crash_between_the_two(

@@ -18,8 +18,9 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import orjson
 
@@ -74,7 +75,7 @@ class Ledger:
         with self._all_or_nothing(sizes):
             self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
             self._append(FILES, b"".join(lines))
-            self._append(CREDITS, _csv(files, header=not sizes[CREDITS]))
+            self._append(CREDITS, _csv(files, header=bool(files) and not sizes[CREDITS]))
             self._flush()
         self.bytes += sum(each.media.bytes for each in files)
 
@@ -105,8 +106,7 @@ class Ledger:
     def tidy(self, is_finished: Callable[[str], bool]) -> None:
         """Only finished owners stay: what the others get is written down when they have it."""
         self.close()
-        for name, owner_in in ((FILES, _owner_in_json), (SEARCHES, _owner_in_json),
-                               (CREDITS, _owner_in_csv)):  # fmt: skip
+        for name, owner_in in OWNER_IN.items():
             lines = self._tail(name)
             owners = [owner_in(line) for line in lines]
             known = {owner for owner in owners if owner and is_finished(owner)} | {COLUMNS[1]}
@@ -190,6 +190,44 @@ class Ledger:
         )
 
 
+def divide(folder: Path, most: int, place: Callable[[int], Path]) -> None:
+    """The books there, cut between owners into parts that list about so many files each."""
+    part_of = _parts(folder, most)
+    for name, owner_in in OWNER_IN.items():
+        if not (folder / name).exists():
+            continue
+        with ExitStack() as stack, (folder / name).open("rb") as lines:
+            parts: dict[int, IO[bytes]] = {}
+            for line in lines:
+                number = part_of.get(owner_in(line) or "")
+                if number is None:  # the head of a table, or torn
+                    continue
+                if number not in parts:
+                    parts[number] = stack.enter_context((place(number) / name).open("wb"))
+                    parts[number].write(_csv([], header=True) if name == CREDITS else b"")
+                parts[number].write(line)
+
+
+def _parts(folder: Path, most: int) -> dict[str, int]:
+    """The number of the part that an owner goes into."""
+    found: dict[str, int] = {}
+    number = files = 0
+    for owner in _owners(folder / FILES):
+        if owner not in found and files >= most:
+            number, files = number + 1, 0
+        found.setdefault(owner, number)
+        files += 1
+    for owner in _owners(folder / SEARCHES):
+        found.setdefault(owner, number)  # those without any file
+    return found
+
+
+def _owners(book: Path) -> Iterator[str]:
+    if book.exists():
+        with book.open("rb") as lines:
+            yield from filter(None, map(_owner_in_json, lines))
+
+
 def gist(reason: str) -> str:
     """A reason without what differs from file to file, so that reasons can be counted.
 
@@ -225,6 +263,9 @@ def _line(value: Mapping[str, object]) -> bytes:
 
 def _csv(credits: Sequence[Credit], header: bool) -> bytes:
     text = io.StringIO(newline="")
-    if credits:
+    if credits or header:
         as_csv(credits, text, header)
     return text.getvalue().encode()
+
+
+OWNER_IN = {FILES: _owner_in_json, CREDITS: _owner_in_csv, SEARCHES: _owner_in_json}

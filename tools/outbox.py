@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import logging
+import os
 import re
 import secrets
 import shutil
@@ -27,14 +28,15 @@ import orjson
 
 from tools.batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch, sync_folder
 from tools.errors import StopHarvest, Unavailable
-from tools.ledger import BOOKS, FILES, Ledger
+from tools.ledger import BOOKS, FILES, Ledger, divide
 from tools.volume import Member, cut
 
 logger = logging.getLogger(__name__)
 
 FOLDER = ".outbox"  # in the media folder; no folder of a concept begins with a dot
 SHIPPED = "SHIPPED.jsonl"
-CLOSING = ".closing"
+CLOSING, MAKING = ".closing", ".making"
+MOST_FILES = 100_000  # in a batch, about
 NAME = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,})-[0-9a-f]{4}")
 LOOK_EVERY_S = 0.2
 _LOCK = "LOCK"
@@ -92,8 +94,38 @@ class Outbox:
             (closing / CONTENT).mkdir(exist_ok=True)
             ledger.hand_over(closing / CONTENT)
             closing.replace(closing.with_suffix(""))
+        arrived = {each["batch"] for each in self.shipped()}
+        for name in arrived.intersection(self.names()):
+            shutil.rmtree(self._folder / name)
+        self.divide()
         for name in self.names():
             self.open(name)
+
+    def divide(self) -> None:
+        """Of a batch that lists very many files, several: a node must not choke on its manifest."""
+        for name in self.names():
+            content = self._folder / name / CONTENT
+            is_gathered = (self._folder / name / PLAN).exists()
+            if not is_gathered and _count(content / FILES) > MOST_FILES:
+                self._divide(name, content)
+
+    def _divide(self, name: str, content: Path) -> None:
+        """The parts have names that follow from its own, so that it can be done again."""
+        harvest, counter, suffix = name.split("-")
+
+        def place(number: int) -> Path:
+            part = self._folder / f"{harvest}-{int(counter) + number + 1:06}-{suffix}{MAKING}"
+            (part / CONTENT).mkdir(parents=True, exist_ok=True)
+            return part / CONTENT
+
+        divide(content, MOST_FILES, place)
+        os.sync()
+        for made in sorted(self._folder.glob(f"*{MAKING}")):
+            if made.with_suffix("").exists():  # of an attempt that was killed
+                shutil.rmtree(made)
+            else:
+                made.replace(made.with_suffix(""))
+        shutil.rmtree(self._folder / name)
 
     def names(self) -> list[str]:
         """The oldest first."""
@@ -187,6 +219,10 @@ def _locked(lock: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _count(book: Path) -> int:
+    return sum(1 for _ in lines(book))
 
 
 def _listed(book: Path) -> list[Member]:

@@ -108,6 +108,7 @@ class Transport:
     def _close(self) -> None:
         """While it is done nothing finishes, so it must not take long."""
         self._between(lambda: self._outbox.close(self._ledger))
+        self._outbox.divide()
 
     # --- one batch -------------------------------------------------------------------------
 
