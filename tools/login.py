@@ -8,12 +8,15 @@ needs a human. No secret is in any of them.
 from __future__ import annotations
 
 import logging
+import re
 import socket
 import stat
+import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import paramiko
 import socks
@@ -25,13 +28,13 @@ from tools.settings import TransportSettings
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # what matters of it is in our errors
 
 WINDOW = 2**27
+LONGEST_HEAD = 2**14  # bytes of a proxy's answer
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
 PROXY_TYPES = {
     "socks5": socks.SOCKS5,
     "socks5h": socks.SOCKS5,
     "socks4": socks.SOCKS4,
     "socks4a": socks.SOCKS4,
-    "http": socks.HTTP,
 }
 
 
@@ -72,6 +75,8 @@ class Login:
         if not self._settings.proxy_url:
             return None
         proxy = urlsplit(self._settings.proxy_url)
+        if proxy.scheme == "http":
+            return tunnel_by_http(proxy, host, port, self._settings.timeout_s)
         tunnel: socket.socket = socks.create_connection(
             (host, port),
             timeout=self._settings.timeout_s,
@@ -165,6 +170,29 @@ def known_name(host: str, port: int) -> str:
     ('node.example.org', '[10.0.0.1]:2222')
     """
     return host if port == 22 else f"[{host}]:{port}"
+
+
+def tunnel_by_http(proxy: SplitResult, host: str, port: int, timeout_s: float) -> socket.socket:
+    """What follows the proxy's answer is SSH already: not one byte more than its head is read."""
+    tunnel = socket.create_connection((proxy.hostname, proxy.port or 80), timeout_s)
+    try:
+        lines = [f"CONNECT {host}:{port} HTTP/1.1", f"Host: {host}:{port}"]
+        if proxy.username:
+            login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+            lines.append(f"Proxy-Authorization: Basic {b64encode(login.encode()).decode()}")
+        tunnel.sendall("\r\n".join([*lines, "", ""]).encode())
+        head, deadline = b"", time.monotonic() + timeout_s
+        while not head.endswith(b"\r\n\r\n"):
+            byte = tunnel.recv(1)
+            head += byte
+            if not byte or len(head) > LONGEST_HEAD or time.monotonic() > deadline:
+                raise socks.ProxyConnectionError("no answer")
+        if not re.match(rb"HTTP/1\.[01] 2\d\d\b", head):
+            raise socks.HTTPError("its answer is no")
+    except BaseException:
+        tunnel.close()
+        raise
+    return tunnel
 
 
 def _fast_transport(sock: Any, **options: Any) -> paramiko.Transport:

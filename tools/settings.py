@@ -142,7 +142,7 @@ class TransportSettings:
     connections: int = 2
     outbox_mb: float = 10_000.0
     timeout_s: float = 30.0
-    receipt_s: float = 60.0
+    receipt_s: float = 180.0
     secret_file: Path | None = None
     passphrase: str = field(default="", repr=False)  # not from TOML, like the two below
     proxy_url: str = field(default="", repr=False)

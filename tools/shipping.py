@@ -112,7 +112,7 @@ def try_out(settings: Settings) -> int:
     waiting = outbox_of(settings).names()
     print(f"{ledger.bytes / 1e6:,.1f} MB of media would become a batch; {len(waiting):,} wait")
     with closing(Node(settings.transport)) as node:
-        raw = f"{settings.transport.folder}/{RAW}"
+        raw = f"{settings.transport.folder.rstrip('/')}/{RAW}"
         if node.size_of(raw) is None:
             raise UsageError(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
         free = node.free(raw)

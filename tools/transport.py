@@ -67,6 +67,7 @@ class Transport:
         stop: Event,
     ) -> None:
         self._settings = settings
+        self._folder = settings.folder.rstrip("/")  # which may be the root of a chroot
         self._outbox = outbox
         self._ledger = ledger
         self._between = between
@@ -127,7 +128,7 @@ class Transport:
         return is_proven
 
     def _prepare(self, node: Node, batch: Batch) -> None:
-        raw = f"{self._settings.folder}/{RAW}"
+        raw = f"{self._folder}/{RAW}"
         if node.size_of(raw) is None:
             raise Unreachable(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
         node.make_folder(self._remote(batch))
@@ -171,7 +172,7 @@ class Transport:
         self._outbox.forget(batch, how)
 
     def _remote(self, batch: Batch) -> str:
-        return f"{self._settings.folder}/{RAW}/{batch.name}"
+        return f"{self._folder}/{RAW}/{batch.name}"
 
     # --- receipts --------------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class Transport:
         """Only one for exactly what was sent counts."""
         if any(each.name not in batch.sent for each in batch.volumes):
             return False
-        path = f"{self._settings.folder}/{RECEIVED}/{batch.name}.json"
+        path = f"{self._folder}/{RECEIVED}/{batch.name}.json"
         text = node.read(path)
         if text is None or not self._is_signed(node, path, text):
             return False
