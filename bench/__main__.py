@@ -1,4 +1,4 @@
-"""python -m bench [fetch|pools|graph|history|neo4j|media|all] [--quick] [--write]"""
+"""python -m bench [fetch|pools|graph|history|neo4j|media|shipping|all] [--quick] [--write]"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import fetch, graph, history, media, neo4j, pools
+from bench import fetch, graph, history, media, neo4j, pools, shipping
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
@@ -17,6 +17,7 @@ BENCHES = {
     "history": history.measure,
     "neo4j": neo4j.measure,
     "media": media.measure,
+    "shipping": shipping.measure,
 }
 
 
