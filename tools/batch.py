@@ -60,7 +60,12 @@ class Batch:
 
     def note_sent(self, volume: Volume, sha256: str, is_proven: bool) -> None:
         """First this is on the disk; then, if the node has proven it, its files are erased here."""
-        line = {"volume": volume.name, "sha256": sha256, "proven": is_proven}
+        line = {
+            "volume": volume.name,
+            "bytes": volume.size,
+            "sha256": sha256,
+            "proven": is_proven,
+        }
         append(self.folder / SENT, orjson.dumps(line) + b"\n")
         self.sent[volume.name] = sha256
         if is_proven:
@@ -118,7 +123,9 @@ def read_batch(folder: Path) -> Batch:
         Volume(each["name"], [Member(*member) for member in each["members"]], each["name"] == last)
         for each in plan["volumes"]
     ]
-    sent = {each["volume"]: each for each in lines(folder / SENT)}
+    sizes = {each.name: each.size for each in volumes}  # it may have been remade since it was sent
+    noted = [each for each in lines(folder / SENT) if each["bytes"] == sizes[each["volume"]]]
+    sent = {each["volume"]: each for each in noted}
     proven = {name for name, each in sent.items() if each["proven"]}
     hashes = {name: each["sha256"] for name, each in sent.items()}
     return Batch(folder, plan["created"], volumes, plan["lost"], hashes, proven)
@@ -137,10 +144,15 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def append(path: Path, line: bytes) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    """Behind a line that was torn it begins a new one."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(path, flags, 0o600)
     try:
-        os.write(file, line)
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        while line:
+            line = line[os.write(file, line) :]
         os.fsync(file)
     finally:
         os.close(file)

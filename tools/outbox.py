@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 FOLDER = ".outbox"  # in the media folder; no folder of a concept begins with a dot
 SHIPPED = "SHIPPED.jsonl"
 CLOSING, MAKING = ".closing", ".making"
-MOST_FILES = 100_000  # in a batch, about
+MOST_FILES = 50_000  # in a batch, about
 NAME = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,})-[0-9a-f]{4}")
 LOOK_EVERY_S = 0.2
 _LOCK = "LOCK"
@@ -60,13 +60,17 @@ class Outbox:
     def held(self, patience_s: float) -> Iterator[None]:
         """By one shipping at a time, whoever began it."""
         deadline = time.monotonic() + patience_s
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._folder / _LOCK).open("w") as lock:
+        with self._lock_file() as lock:
             while not _locked(lock):
                 if time.monotonic() >= deadline:
                     raise Unavailable(f"{self._folder} is being shipped already: wait for it")
                 Event().wait(LOOK_EVERY_S)
             yield
+
+    def _lock_file(self) -> IO[str]:
+        with self._telling():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return (self._folder / _LOCK).open("w")
 
     def close(self, ledger: Ledger) -> None:
         """What the books list now becomes a batch, by a few renames. Nobody may write into the
@@ -77,27 +81,26 @@ class Outbox:
         begun = time.monotonic()
         name = f"{harvest[:8]}-{self._next_counter():06}-{secrets.token_hex(2)}"
         closing = self._folder / f"{name}{CLOSING}"
-        try:
+        with self._telling():
             (closing / CONTENT).mkdir(parents=True)
             self._weights[name] = ledger.bytes
             ledger.hand_over(closing / CONTENT)
             sync_folder(closing / CONTENT)
             closing.replace(self._folder / name)
             sync_folder(self._folder)
-        except OSError as error:
-            raise self._unwritable(error) from error
         logger.info("batch %s was closed in %.1f ms", name, (time.monotonic() - begun) * 1000)
 
     def complete(self, ledger: Ledger) -> None:
         """What a crash interrupted, before anybody writes media or books again."""
-        for closing in sorted(self._folder.glob(f"*{CLOSING}")):
-            (closing / CONTENT).mkdir(exist_ok=True)
-            ledger.hand_over(closing / CONTENT)
-            closing.replace(closing.with_suffix(""))
-        arrived = {each["batch"] for each in self.shipped()}
-        for name in arrived.intersection(self.names()):
-            shutil.rmtree(self._folder / name)
-        self.divide()
+        with self._telling():
+            for closing in sorted(self._folder.glob(f"*{CLOSING}")):
+                (closing / CONTENT).mkdir(exist_ok=True)
+                ledger.hand_over(closing / CONTENT)
+                closing.replace(closing.with_suffix(""))
+            arrived = {each["batch"] for each in self.shipped()}
+            for name in arrived.intersection(self.names()):
+                _clear(self._folder / name)
+            self.divide()
         for name in self.names():
             self.open(name)
 
@@ -143,13 +146,11 @@ class Outbox:
     def open(self, name: str) -> Batch:
         """Its files are gathered from the media folder, if that is not done yet."""
         folder = self._folder / name
-        try:
+        with self._telling():
             if not (folder / PLAN).exists():
                 self._gather(folder)
             batch = read_batch(folder)
             batch.erase_proven()
-        except OSError as error:
-            raise self._unwritable(error) from error
         self.weigh(batch)
         return batch
 
@@ -163,16 +164,9 @@ class Outbox:
             "lost": len(batch.lost),
             "proof": how,
         }
-        try:
+        with self._telling():
             append(self._folder / SHIPPED, orjson.dumps(line) + b"\n")
-            for volume in batch.volumes:
-                batch.erase(volume)
-            if not (batch.folder / DAMAGED).exists():
-                shutil.rmtree(batch.folder)
-            else:  # nobody else has what is left of them
-                batch.folder.replace(batch.folder.with_suffix(".damaged"))
-        except OSError as error:
-            raise self._unwritable(error) from error
+            _clear(batch.folder)
         self._weights.pop(batch.name, None)
 
     def shipped(self) -> list[dict[str, Any]]:
@@ -210,8 +204,25 @@ class Outbox:
                 return
             folder = folder.parent
 
-    def _unwritable(self, error: OSError) -> StopHarvest:
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.unusable(error) from error
+
+    def unusable(self, error: OSError) -> StopHarvest:
         return StopHarvest(f"{self._folder} cannot be used ({error.strerror}): see to it")
+
+
+def _clear(folder: Path) -> None:
+    """Of a batch that has arrived. What is left of damaged files nobody else has."""
+    if not (folder / DAMAGED).exists():
+        shutil.rmtree(folder)
+        return
+    if (folder / CONTENT).exists():
+        shutil.rmtree(folder / CONTENT)
+    folder.replace(folder.with_suffix(".damaged"))
 
 
 def _locked(lock: IO[str]) -> bool:

@@ -11,15 +11,23 @@ import hashlib
 import hmac
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from tools.batch import Batch
-from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable, UsageError
+from tools.errors import (
+    HarvestError,
+    Interrupted,
+    NoRoom,
+    Unavailable,
+    Unreachable,
+    UsageError,
+)
 from tools.lane import Lane, Show, Tries, Volumes, heed
 from tools.ledger import Ledger
 from tools.outbox import Outbox
@@ -28,6 +36,8 @@ from tools.settings import TransportSettings
 from tools.sftp import Node
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LOOK_EVERY_S = 0.5  # for a receipt
 RAW, RECEIVED, MANIFEST = "raw", "received", "manifest.json"
@@ -55,6 +65,19 @@ class Shipped(NamedTuple):
         return "; ".join(parts) or "nothing to ship"
 
 
+class Quarantined(Unreachable):
+    """The node has refused a batch; it stays here, and the others go on."""
+
+
+@dataclass(slots=True)
+class Round:
+    """What has become of the batches of one shipping so far."""
+
+    done: list[Batch] = field(default_factory=list)
+    sent: list[Batch] = field(default_factory=list)  # and not confirmed yet
+    refused: list[Quarantined] = field(default_factory=list)
+
+
 class Transport:
     """`between` does something while nobody writes into the books."""
 
@@ -72,6 +95,7 @@ class Transport:
         self._ledger = ledger
         self._between = between
         self._stop = stop
+        self._outdated: dict[str, bytes] = {}  # receipts of batches that were sent again
 
     @property
     def backlog(self) -> int:
@@ -88,22 +112,21 @@ class Transport:
 
     def ship(self, only: str | None = None, show: Show = lambda _: None) -> Shipped:
         """All there is; or one batch, even if the node has refused it before."""
-        begun = time.monotonic()
+        begun, round_ = time.monotonic(), Round()
         with self._outbox.held(self._settings.timeout_s):
             if only is None:
                 self._close()
             elif only not in self._outbox.names():
                 raise UsageError(f"there is no batch {only!r}: python main.py ship --list")
-            done: list[Batch] = []
-            sent: list[Batch] = []
             for name in self._outbox.names() if only is None else [only]:
-                batch = self._outbox.open(name)
-                is_proven = self._deliver(batch, show, is_forced=only is not None)
-                (done if is_proven else sent).append(batch)
-            confirmed = self._await_receipts(sent)
-        done += confirmed
+                self._deliver(self._outbox.open(name), round_, show, is_forced=only is not None)
+            if round_.sent:
+                deadline = time.monotonic() + self._settings.receipt_s
+                self._ask(lambda node: self._await_receipts(node, round_, deadline))
+        if round_.refused:
+            raise round_.refused[0]
+        done, waiting = round_.done, len(round_.sent)
         files, bytes_ = sum(each.files for each in done), sum(each.size for each in done)
-        waiting = len(sent) - len(confirmed)
         return Shipped(len(done), files, bytes_, waiting, time.monotonic() - begun)
 
     def _close(self) -> None:
@@ -113,19 +136,32 @@ class Transport:
 
     # --- one batch -------------------------------------------------------------------------
 
-    def _deliver(self, batch: Batch, show: Show, is_forced: bool) -> bool:
-        """Afterwards the node has all of it; is that proven?"""
-        with self._node() as node:
-            if not is_forced and self._has_receipt(node, batch):
-                self._finish(batch, "receipt")
-                return True
-            self._prepare(node, batch)
+    def _deliver(self, batch: Batch, round_: Round, show: Show, is_forced: bool) -> None:
+        """Afterwards the node has all of it, or has refused it."""
+        try:
+            is_proven = self._bring(batch, show, is_forced)
+        except Quarantined as error:
+            round_.refused.append(error)
+        else:
+            (round_.done if is_proven else round_.sent).append(batch)
+
+    def _bring(self, batch: Batch, show: Show, is_forced: bool) -> bool:
+        """Is it proven that the node has it?"""
+        if self._ask(lambda node: self._is_there(node, batch, is_forced)):
+            self._finish(batch, "receipt")
+            return True
         self._send_volumes(batch, show)
-        with self._node() as node:
-            is_proven = self._send_manifest(node, batch) and not batch.open_volumes
-        if is_proven:
+        is_told = self._ask(lambda node: self._send_manifest(node, batch))
+        if is_proven := is_told and not batch.open_volumes:
             self._finish(batch, "hash")
         return is_proven
+
+    def _is_there(self, node: Node, batch: Batch, is_forced: bool) -> bool:
+        """If not, there is a place for it afterwards."""
+        if self._has_receipt(node, batch, is_forced):
+            return True
+        self._prepare(node, batch)
+        return False
 
     def _prepare(self, node: Node, batch: Batch) -> None:
         raw = f"{self._folder}/{RAW}"
@@ -155,13 +191,22 @@ class Transport:
             lane.start()
         for lane in lanes:
             lane.join()
-        for error in sorted((lane.error for lane in lanes if lane.error), key=_weight):
-            raise error
+        errors = sorted((lane.error for lane in lanes if lane.error), key=_weight)
+        if any(isinstance(error, NoRoom) for error in errors):
+            with suppress(HarvestError):
+                self._ask(lambda node: self._give_room_back(node, batch))
+        for error in errors:
+            raise self._outbox.unusable(error) if isinstance(error, OSError) else error
+
+    def _give_room_back(self, node: Node, batch: Batch) -> None:
+        """On a full disk receive.py cannot take in what is complete, which would make room."""
+        for volume in batch.open_volumes:
+            node.remove(f"{self._remote(batch)}/{volume.name}.part")
 
     def _send_manifest(self, node: Node, batch: Batch) -> bool:
         """Last of all: what has one is complete. Does the node say that it arrived as it is?"""
         path, content = f"{self._remote(batch)}/{MANIFEST}", batch.manifest()
-        if node.size_of(path) != len(content):
+        if node.read(path) != content:
             if self._settings.secret:
                 node.write(f"{path}.hmac", self._signature(content).encode())
             node.write(path, content)
@@ -176,22 +221,26 @@ class Transport:
 
     # --- receipts --------------------------------------------------------------------------
 
-    def _await_receipts(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Those whose receipt comes in time; the others are asked for the next time."""
-        confirmed: list[Batch] = []
-        deadline = time.monotonic() + self._settings.receipt_s
-        while len(confirmed) < len(batches):
-            with self._node() as node:
-                for batch in [each for each in batches if each not in confirmed]:
-                    if self._has_receipt(node, batch):
-                        self._finish(batch, "receipt")
-                        confirmed.append(batch)
-            if time.monotonic() >= deadline:
-                break
+    def _await_receipts(self, node: Node, round_: Round, deadline: float) -> None:
+        """What has none in time is asked for the next time."""
+        while True:
+            for batch in list(round_.sent):
+                self._look_for_receipt(node, batch, round_)
+            if not round_.sent or time.monotonic() >= deadline:
+                return
             heed(self._stop, LOOK_EVERY_S)
-        return confirmed
 
-    def _has_receipt(self, node: Node, batch: Batch) -> bool:
+    def _look_for_receipt(self, node: Node, batch: Batch, round_: Round) -> None:
+        try:
+            if not self._has_receipt(node, batch):
+                return
+            self._finish(batch, "receipt")
+            round_.done.append(batch)
+        except Quarantined as error:
+            round_.refused.append(error)
+        round_.sent.remove(batch)
+
+    def _has_receipt(self, node: Node, batch: Batch, is_forced: bool = False) -> bool:
         """Only one for exactly what was sent counts."""
         if any(each.name not in batch.sent for each in batch.volumes):
             return False
@@ -203,12 +252,20 @@ class Transport:
         if receipt.get("manifest_sha256") != hashlib.sha256(batch.manifest()).hexdigest():
             return False
         if receipt.get("state") == "quarantined":
-            reason = str(receipt.get("reason", ""))[:200]
-            raise Unreachable(
-                f"{node.place} has put batch {batch.name} into quarantine: {reason!r}. Its files "
-                f"stay here; when the reason is gone: python main.py ship --batch {batch.name}"
-            )
+            self._require_forced(node, batch, text, is_forced)
         return receipt.get("state") == "merged"
+
+    def _require_forced(self, node: Node, batch: Batch, text: bytes, is_forced: bool) -> None:
+        """Who sends it again does not want to hear of the old receipt."""
+        if is_forced:
+            self._outdated[batch.name] = text
+        if text == self._outdated.get(batch.name):
+            return
+        reason = str(_parsed(text).get("reason", ""))[:200]
+        raise Quarantined(
+            f"{node.place} has put batch {batch.name} into quarantine: {reason!r}. Its files stay "
+            f"here; when the reason is gone: python main.py ship --batch {batch.name}"
+        )
 
     def _is_signed(self, node: Node, path: str, text: bytes) -> bool:
         if not self._settings.secret:
@@ -222,23 +279,17 @@ class Transport:
     def _signature(self, content: bytes) -> str:
         return hmac.new(self._settings.secret.encode(), content, hashlib.sha256).hexdigest()
 
-    @contextmanager
-    def _node(self) -> Iterator[Node]:
-        """A connection for a moment; a node that does not answer is tried again for a while."""
+    def _ask(self, question: Callable[[Node], T]) -> T:
+        """Over a connection for this moment. If it is cut off the question is asked again, unless
+        nobody answers for a while."""
         tries = Tries(self._stop)
-        while (node := self._tried(tries)) is None:
+        while True:
             heed(self._stop)
-        try:
-            yield node
-        finally:
-            node.close()
-
-    def _tried(self, tries: Tries) -> Node | None:
-        try:
-            return Node(self._settings)
-        except Unavailable as error:
-            tries.failed(error)
-            return None
+            try:
+                with closing(Node(self._settings)) as node:
+                    return question(node)
+            except Unavailable as error:
+                tries.failed(error)
 
 
 def _batches(number: int) -> str:

@@ -51,15 +51,17 @@ class Volume:
 
     def chunks(self, folder: Path, size: int) -> Iterator[bytes]:
         """All of it, in chunks of that size; the last one may be shorter."""
-        rest = bytearray()
+        held: list[memoryview] = []
+        missing = size
         for piece in self._pieces(folder):
-            rest += piece
-            whole = len(rest) - len(rest) % size
-            for at in range(0, whole, size):
-                yield bytes(rest[at : at + size])
-            del rest[:whole]
-        if rest:
-            yield bytes(rest)
+            view = memoryview(piece)  # what is cut from it is copied once, when it is joined
+            while len(view) >= missing:
+                yield b"".join([*held, view[:missing]])
+                held, view, missing = [], view[missing:], size
+            held.append(view)
+            missing -= len(view)
+        if missing < size:
+            yield b"".join(held)
 
     def _pieces(self, folder: Path) -> Iterator[bytes]:
         for member in self.members:
@@ -79,7 +81,9 @@ def header(member: Member) -> bytes:
 
 def room(member: Member) -> int:
     """What it takes in a volume."""
-    return len(header(member)) + member.bytes + -member.bytes % BLOCK
+    is_long = len(member.path.encode("utf-8", "surrogateescape")) > tarfile.LENGTH_NAME
+    head = len(header(member)) if is_long else BLOCK
+    return head + member.bytes + -member.bytes % BLOCK
 
 
 def cut(members: Sequence[Member], most: int) -> list[Volume]:

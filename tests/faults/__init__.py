@@ -26,6 +26,22 @@ B9   the clock jumps: test_clock_jumps, a_clock_that_jumps; tests/test_clock
 B10  a state of another version: tests/test_register, the_first_format; tests/test_cli, [newer]
 B11  a large state: test_large_state; bench/pools.py for millions
 B12  the state is moved away: test_refused_disk, a_state_that_is_moved_away
+E1   the line is cut while volumes are sent: test_shipping, a_volume_that_is_cut_off, a_small_batch
+E2   the line goes dead: test_shipping, a_dead_connection
+E3   a write is refused, even late: test_shipping, refuses_late, refuses_every_time, does_not_keep
+E4   a host that is not known: test_shipping, a_host_that_is_not_known, the_harvest_goes_on
+E5   the disk of the node is full: test_shipping, the_node_has_no_room, a_node_that_becomes_full
+E6   the node is away for long: test_shipping, while_the_node_is_away
+E7   killed between sending, proof and erasing: test_shipping_kills
+E8   killed while a batch is made: test_shipping_kills; files that come meanwhile or are damaged:
+     test_shipping, what_is_finished_meanwhile; test_shipping_damage, damaged_files
+E9   twice, out of order, in part: test_shipping_damage, comes_twice, waits_for_its_volumes
+F1   an archive that leads elsewhere: tests/test_receive_crafted, what_is_no_plain_file, a_link
+F2   one that is far too large: tests/test_receive_crafted, millions_of_files, claimed_to_be_huge
+F3   a damaged volume: tests/test_receive, a_wrong_volume; test_shipping_damage, is_sent_again
+F4   `kill -9` of the receiver: test_receive_kills (SHEAF_SWEEP=all for every single call)
+F5   two receivers at once: tests/test_receive, a_second_one
+F6   the same path twice: tests/test_receive, the_higher_counter_wins, the_newcomer_wins
 G2   clear.py while it runs: tests/test_cli, a_second_instance, clear_asks_for_the_name
 G3   history.py while it runs: test_history_under_load
 """
