@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from tests.store_contract import image
+from tools import batch as batch_module
 from tools import outbox as outbox_module
 from tools.add import Attachment
 from tools.batch import Batch
 from tools.errors import StopHarvest, Unavailable
 from tools.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.outbox import FOLDER, Outbox
+from tools.volume import MemberLost
 
 HARVEST = "0123456789abcdef"
 
@@ -210,6 +212,43 @@ def test_very_many_files_become_several_batches(
         if not was_killed:
             return
     raise AssertionError("it never came to an end")
+
+
+def test_a_harvest_that_went_on_over_an_unfinished_closing_loses_no_line(
+    media: Path, ledger: Ledger, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does when the node is taken out of the settings after a crash."""
+    dog = harvested(media, ledger, "dog", b"a")
+    with monkeypatch.context() as patch, suppress(Killed):
+        dying(patch, Path, "replace", 2)  # the first book is handed over
+        outbox.close(ledger)
+    cat = harvested(media, ledger, "cat", b"c")
+    outbox.complete(ledger)
+    batch = only(outbox)
+    assert paths(batch) == [*dog, *cat, *BOOKS]
+    owners = [json.loads(line)["owner"] for line in (batch.content / SEARCHES).open()]
+    assert owners == ["/c/en/dog", "/c/en/cat"]
+
+
+def test_two_files_lost_at_the_same_time_are_both_written_down(
+    media: Path, ledger: Ledger, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harvested(media, ledger, "dog", b"a" * 2000, b"b" * 2000)
+    outbox.close(ledger)
+    batch = only(outbox)
+    first, second, *_ = batch.volumes
+    real: Any = batch_module._write
+
+    def meanwhile(path: Path, text: bytes) -> None:
+        monkeypatch.setattr(batch_module, "_write", real)
+        batch.drop(second, MemberLost(second.members[0], "gone"))  # of another lane
+        real(path, text)
+
+    monkeypatch.setattr(batch_module, "_write", meanwhile)
+    batch.drop(first, MemberLost(first.members[0], "flipped"))
+    again = only(outbox)
+    assert {each["reason"] for each in again.lost} == {"gone", "flipped"}
+    assert paths(again) == list(BOOKS)
 
 
 def test_a_batch_that_has_arrived_is_not_sent_again_after_a_crash(

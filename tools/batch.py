@@ -97,9 +97,13 @@ class Batch:
         return remade
 
     def save(self) -> None:
-        volumes = [{"name": each.name, "members": each.members} for each in self.volumes]
-        plan = {"created": self.created, "volumes": volumes, "lost": self.lost}
-        _write(self.folder / PLAN, orjson.dumps(plan, default=tuple))
+        """Another lane may drop a file meanwhile: whoever is last has written all of it."""
+        lost = -1
+        while lost < len(self.lost):
+            lost = len(self.lost)
+            volumes = [{"name": each.name, "members": each.members} for each in self.volumes]
+            plan = {"created": self.created, "volumes": volumes, "lost": self.lost}
+            _write(self.folder / PLAN, orjson.dumps(plan, default=tuple))
 
     def manifest(self) -> bytes:
         """What the node must have in the end; every volume is known by its hash by now."""

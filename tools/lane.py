@@ -120,21 +120,29 @@ class Lane(Thread):
 
     def _send(self, volume: Volume) -> None:
         node, path = self._opened(), f"{self._volumes.folder}/{volume.name}"
+        is_there = node.size_of(path) == volume.size
+        sha256 = self._volumes.batch.sent.get(volume.name) if is_there else None
+        if sha256 is None:  # else it is not read again: what is here may have got worse since
+            sha256 = self._brought(node, volume, path, is_there)
+        told = node.hash_of(path, volume.size)
+        if told is not None and told != sha256:
+            node.remove(path)
+            raise Unavailable(f"{volume.name} arrived damaged at {node.place}")
+        self._volumes.sent(volume, sha256, is_proven=told is not None)
+        self._tries.succeeded()
+        self._shown = 0
+
+    def _brought(self, node: Node, volume: Volume, path: str, is_there: bool) -> str:
+        """Its hash, as it is here."""
         sha256 = hashlib.sha256()
-        if node.size_of(path) == volume.size:
+        if is_there:
             for _ in self._read(volume, volume.size, sha256):
                 pass
         else:
             begin = self._begin(node, volume)
             node.send(self._part(volume), self._read(volume, begin, sha256), begin)
             node.rename(self._part(volume), path)
-        told = node.hash_of(path, volume.size)
-        if told is not None and told != sha256.hexdigest():
-            node.remove(path)
-            raise Unavailable(f"{volume.name} arrived damaged at {node.place}")
-        self._volumes.sent(volume, sha256.hexdigest(), is_proven=told is not None)
-        self._tries.succeeded()
-        self._shown = 0
+        return sha256.hexdigest()
 
     def _begin(self, node: Node, volume: Volume) -> int:
         """Where the last attempt ended. That it came further than the one before is a success."""

@@ -84,7 +84,8 @@ class Ledger:
         path = self._folder / FILES
         if path.exists():
             with path.open("rb") as lines:
-                self.bytes = sum(orjson.loads(line)["bytes"] for line in lines)
+                whole = (line for line in lines if _owner_in_json(line))
+                self.bytes = sum(orjson.loads(line)["bytes"] for line in whole)
 
     def hand_over(self, folder: Path) -> None:
         """The books as they are, into that folder; the next line begins new ones."""
@@ -93,8 +94,7 @@ class Ledger:
                 os.fdatasync(file)
             self.close()
             for name in BOOKS:
-                if (self._folder / name).exists():
-                    (self._folder / name).replace(folder / name)
+                _bring(self._folder / name, folder / name)
         except OSError as error:
             raise self._unwritable(error) from error
         self.bytes = 0
@@ -188,6 +188,19 @@ class Ledger:
         return StopHarvest(
             f"{self._folder} cannot be written ({error.strerror}): see to it, then start again"
         )
+
+
+def _bring(book: Path, to: Path) -> None:
+    """Behind what is there, which happens only if a harvest went on over an unfinished handover.
+    Lines that stand there twice then do no harm."""
+    if not to.exists() and book.exists():
+        book.replace(to)
+    elif book.exists():
+        with to.open("ab") as file, book.open("rb") as more:
+            shutil.copyfileobj(more, file)
+            file.flush()
+            os.fsync(file.fileno())
+        book.unlink()
 
 
 def divide(folder: Path, most: int, place: Callable[[int], Path]) -> None:

@@ -54,12 +54,12 @@ class Login:
 
     def _connected(self) -> paramiko.SSHClient:
         """Through the proxy, if there is one, and over the jump host, if there is one."""
-        settings = self._settings
+        settings, key = self._settings, self._key()
         way: Any = None
         if settings.jump:
             jump = urlsplit(f"ssh://{settings.jump}")
             host, port = jump.hostname or "", jump.port or 22
-            first = self._login(host, port, jump.username or "", self._tunnel(host, port))
+            first = self._login(host, port, jump.username or "", key, self._tunnel(host, port))
             way = _transport(first).open_channel(
                 "direct-tcpip",
                 (settings.host, settings.port),
@@ -69,7 +69,7 @@ class Login:
             )
         else:
             way = self._tunnel(settings.host, settings.port)
-        return self._login(settings.host, settings.port, settings.user, way)
+        return self._login(settings.host, settings.port, settings.user, key, way)
 
     def _tunnel(self, host: str, port: int) -> socket.socket | None:
         if not self._settings.proxy_url:
@@ -89,7 +89,9 @@ class Login:
         )
         return tunnel
 
-    def _login(self, host: str, port: int, user: str, way: Any) -> paramiko.SSHClient:
+    def _login(
+        self, host: str, port: int, user: str, key: paramiko.PKey | None, way: Any
+    ) -> paramiko.SSHClient:
         settings = self._settings
         client = paramiko.SSHClient()
         self._clients.append(client)
@@ -100,7 +102,7 @@ class Login:
             port,
             user,
             sock=way,
-            pkey=self._key(),
+            pkey=key,
             allow_agent=settings.agent,
             look_for_keys=False,
             timeout=settings.timeout_s,
@@ -118,7 +120,8 @@ class Login:
         if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise Unreachable(f"{file} is a private key but others can read it: chmod 600 {file}")
         try:
-            key: paramiko.PKey = paramiko.PKey.from_path(file, self._settings.passphrase or None)
+            phrase: Any = self._settings.passphrase.encode() or None  # its types want a text
+            key: paramiko.PKey = paramiko.PKey.from_path(file, phrase)
         except Exception as error:  # its text may hold what the file holds
             text = f"{file} cannot be used as a private key ({type(error).__name__})"
             raise Unreachable(f"{text}: check the file and {PASSPHRASE_VARIABLE}") from None
@@ -149,10 +152,10 @@ class Login:
             case paramiko.AuthenticationException() | paramiko.PasswordRequiredException():
                 raise Unreachable(f"{self.place} does not let us in: check user and key") from None
             case paramiko.SSHException() if "not found in known_hosts" in str(error):
+                name = str(error).split("'")[1]  # it may be the jump host
                 raise Unreachable(
-                    f"the host key of {self.place} does not stand in "
-                    f"{self._settings.known_hosts}: nothing was sent. Add it, as "
-                    f"{known_name(self._settings.host, self._settings.port)}"
+                    f"the host key of {name} does not stand in {self._settings.known_hosts}: "
+                    f"nothing was sent. Add it, as {name}"
                 ) from None
             case FileNotFoundError() | PermissionError() if error.filename is not None:
                 raise Unreachable(f"cannot read {error.filename}: {error.strerror}") from None
@@ -162,14 +165,6 @@ class Login:
                 text = f"nothing arrived for {self._settings.timeout_s:.0f} s"
                 raise Unavailable(f"{self.place} {what}: {text}") from None
         raise Unavailable(f"{self.place} {what}: {_reason(error)}") from None
-
-
-def known_name(host: str, port: int) -> str:
-    """
-    >>> known_name("node.example.org", 22), known_name("10.0.0.1", 2222)
-    ('node.example.org', '[10.0.0.1]:2222')
-    """
-    return host if port == 22 else f"[{host}]:{port}"
 
 
 def tunnel_by_http(proxy: SplitResult, host: str, port: int, timeout_s: float) -> socket.socket:
@@ -213,4 +208,4 @@ def _transport(client: paramiko.SSHClient) -> paramiko.Transport:
 def _reason(error: Exception) -> str:
     if isinstance(error, socks.ProxyError):  # its text may hold what the proxy was told
         return f"the proxy does not help ({type(error).__name__})"
-    return " ".join((str(error) or type(error).__name__).split())
+    return " ".join(str(error).split()).rstrip(": ") or "the connection was cut off"

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER = ".outbox"  # in the media folder; no folder of a concept begins with a dot
 SHIPPED = "SHIPPED.jsonl"
-CLOSING, MAKING = ".closing", ".making"
+CLOSING, MAKING, DIVIDED = ".closing", ".making", ".divided"
 MOST_FILES = 50_000  # in a batch, about
 NAME = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,})-[0-9a-f]{4}")
 LOOK_EVERY_S = 0.2
@@ -100,6 +100,8 @@ class Outbox:
             arrived = {each["batch"] for each in self.shipped()}
             for name in arrived.intersection(self.names()):
                 _clear(self._folder / name)
+            for divided in self._folder.glob(f"*{DIVIDED}"):
+                shutil.rmtree(divided)
             self.divide()
         for name in self.names():
             self.open(name)
@@ -129,7 +131,9 @@ class Outbox:
                 shutil.rmtree(made)
             else:
                 made.replace(made.with_suffix(""))
-        shutil.rmtree(self._folder / name)
+        divided = self._folder / f"{name}{DIVIDED}"
+        (self._folder / name).replace(divided)
+        shutil.rmtree(divided)
 
     def names(self) -> list[str]:
         """The oldest first."""

@@ -26,6 +26,7 @@ Tell = Callable[[str, str], None]
 
 RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
+HASTEN_EVERY_S = 600.0
 ROOM_AGAIN = 0.9  # of the limit
 
 
@@ -82,6 +83,7 @@ class Backlog:
         self._tell = tell
         self._hasten = hasten
         self._is_full = False
+        self._hasten_at = 0.0
 
     def __call__(self) -> None:
         size = self._waiting()
@@ -93,10 +95,13 @@ class Backlog:
             )
             self._hold(text, text)
             self._tell("the outbox is full", text)
-            self._hasten()
+            self._hasten_at = 0.0
         elif self._is_full and size <= self._limit * ROOM_AGAIN:
             self._is_full = False
             self._hold(None, "there is room in the outbox again: media go on")
+        if self._is_full and time.monotonic() >= self._hasten_at:
+            self._hasten_at = time.monotonic() + HASTEN_EVERY_S
+            self._hasten()
 
     def _hold(self, reason: str | None, text: str) -> None:
         for monitor in self._monitors:

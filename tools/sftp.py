@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import Any
+from threading import Event, Thread
+from types import TracebackType
+from typing import Any, Self
 
 import paramiko
 from paramiko.sftp import (
@@ -22,10 +25,12 @@ from paramiko.sftp import (
     CMD_OPEN,
     CMD_STATUS,
     CMD_WRITE,
+    SFTP_FAILURE,
     SFTP_FLAG_CREATE,
     SFTP_FLAG_TRUNC,
     SFTP_FLAG_WRITE,
     SFTP_OK,
+    SFTP_OP_UNSUPPORTED,
     int64,
 )
 
@@ -53,6 +58,7 @@ class Answers:
         self.waiting: dict[int, int] = {}  # bytes of each request without an answer
         self.bytes = 0  # of all of them
         self.refused: str | None = None
+        self.code = SFTP_OK  # the last one that was told
 
     def expect(self, number: int, size: int) -> None:
         self.waiting[number] = size
@@ -60,7 +66,8 @@ class Answers:
 
     def _async_response(self, kind: int, message: paramiko.Message, number: int) -> None:
         self.bytes -= self.waiting.pop(number, 0)
-        if kind != CMD_STATUS or message.get_int() != SFTP_OK:
+        self.code = message.get_int() if kind == CMD_STATUS else SFTP_FAILURE
+        if self.code != SFTP_OK:
             self.refused = self.refused or message.get_text() or "no reason given"
 
 
@@ -75,6 +82,39 @@ class Requests(paramiko.SFTPClient):
             if not sent:
                 raise EOFError
             left = left[sent:]
+
+
+class Watch(Thread):
+    """Hangs up on a node that takes nothing any more: where the system has no room for what is
+    written, paramiko waits for ever."""
+
+    def __init__(self, seconds: float, hang_up: Callable[[], None]) -> None:
+        super().__init__(name="transport watch", daemon=True)
+        self.since: float | None = None  # when the write that is made now began
+        self._seconds = seconds
+        self._hang_up = hang_up
+        self._has_hung_up = False
+        self._is_over = Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._is_over.set()
+        self.join()
+        if self._has_hung_up:
+            raise TimeoutError from error
+
+    def run(self) -> None:
+        while not self._is_over.wait(self._seconds / 2):
+            since = self.since
+            if since is not None and time.monotonic() - since > self._seconds:
+                self._has_hung_up = True
+                self._hang_up()
+                return
 
 
 class Node:
@@ -120,6 +160,12 @@ class Node:
             except FileNotFoundError:
                 return None
 
+    def holds(self, path: str, content: bytes) -> bool:
+        """A long one is compared by its size only: whoever reads it there compares the rest."""
+        if self.size_of(path) != len(content):
+            return False
+        return len(content) > MOST_TEXT or self.read(path) == content
+
     def make_folder(self, path: str) -> None:
         """Its parent must be there: a wrong name in the settings must not make a new place."""
         with self._telling(f"lets us make no folder {path}"):
@@ -148,22 +194,36 @@ class Node:
             handle = self._sftp._request(CMD_OPEN, path, flags, attributes)[1].get_binary()
             try:
                 self._write(handle, chunks, begin)
-            except Refused as error:
-                raise self._full(path) or error from None
-            with suppress(OSError):  # a server that does not know it
-                self._sftp._request(CMD_EXTENDED, "fsync@openssh.com", handle)
+                self._sync(handle)
+            except Refused as error:  # what was written behind it hides the gap
+                reason = self._full(path) or error
+                self.remove(path)
+                raise reason from None
             self._sftp._request(CMD_CLOSE, handle)
 
     def _write(self, handle: bytes, chunks: Iterable[bytes], at: int) -> None:
         answers, sftp = Answers(), self._sftp
-        for chunk in chunks:
-            number = sftp._async_request(answers, CMD_WRITE, handle, int64(at), chunk)
-            answers.expect(number, len(chunk))
-            at += len(chunk)
-            while answers.bytes > AHEAD or sftp.get_channel().recv_ready():
-                self._take_answer(answers)
+        with Watch(self._timeout_s, self._login.close) as watch:
+            for chunk in chunks:
+                watch.since = time.monotonic()
+                number = sftp._async_request(answers, CMD_WRITE, handle, int64(at), chunk)
+                watch.since = None
+                answers.expect(number, len(chunk))
+                at += len(chunk)
+                while answers.bytes > AHEAD or sftp.get_channel().recv_ready():
+                    self._take_answer(answers)
         while answers.waiting:
             self._take_answer(answers)
+
+    def _sync(self, handle: bytes) -> None:
+        """Onto the disk, where the server knows how to."""
+        answers, sftp = Answers(), self._sftp
+        request = sftp._async_request(answers, CMD_EXTENDED, "fsync@openssh.com", handle)
+        answers.expect(request, 0)
+        while answers.waiting:
+            sftp._read_response()
+        if answers.refused is not None and answers.code != SFTP_OP_UNSUPPORTED:
+            raise Refused(answers.refused)
 
     def _take_answer(self, answers: Answers) -> None:
         self._sftp._read_response()

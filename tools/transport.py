@@ -3,21 +3,20 @@
 Promise: no file is erased here before the node has said what its hash is, by itself over SSH or in
 a receipt. Every step may be run twice: what the node has is not sent again, a volume that was
 half sent is continued. The oldest batch goes first. A node that is away costs nothing but time.
+Limit: the node is asked to bring each volume onto its disk, which SFTP cannot ask for its name. A
+power cut there within seconds of the hash may cost the name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, NamedTuple, TypeVar
-
-import orjson
+from typing import NamedTuple, TypeVar
 
 from tools.batch import Batch
 from tools.errors import (
@@ -32,6 +31,7 @@ from tools.lane import Lane, Show, Tries, Volumes, heed
 from tools.ledger import Ledger
 from tools.outbox import Outbox
 from tools.phrase import amount, size
+from tools.receipts import Quarantined, Receipts, signature
 from tools.settings import TransportSettings
 from tools.sftp import Node
 
@@ -65,10 +65,6 @@ class Shipped(NamedTuple):
         return "; ".join(parts) or "nothing to ship"
 
 
-class Quarantined(Unreachable):
-    """The node has refused a batch; it stays here, and the others go on."""
-
-
 @dataclass(slots=True)
 class Round:
     """What has become of the batches of one shipping so far."""
@@ -95,7 +91,7 @@ class Transport:
         self._ledger = ledger
         self._between = between
         self._stop = stop
-        self._outdated: dict[str, bytes] = {}  # receipts of batches that were sent again
+        self._receipts = Receipts(f"{self._folder}/{RECEIVED}", settings.secret)
 
     @property
     def backlog(self) -> int:
@@ -158,7 +154,7 @@ class Transport:
 
     def _is_there(self, node: Node, batch: Batch, is_forced: bool) -> bool:
         """If not, there is a place for it afterwards."""
-        if self._has_receipt(node, batch, is_forced):
+        if self._receipts.has(node, batch, is_forced):
             return True
         self._prepare(node, batch)
         return False
@@ -206,9 +202,10 @@ class Transport:
     def _send_manifest(self, node: Node, batch: Batch) -> bool:
         """Last of all: what has one is complete. Does the node say that it arrived as it is?"""
         path, content = f"{self._remote(batch)}/{MANIFEST}", batch.manifest()
-        if node.read(path) != content:
+        if not node.holds(path, content):
             if self._settings.secret:
-                node.write(f"{path}.hmac", self._signature(content).encode())
+                signed = signature(self._settings.secret, content)
+                node.write(f"{path}.hmac", signed.encode())
             node.write(path, content)
         return node.hash_of(path, len(content)) == hashlib.sha256(content).hexdigest()
 
@@ -232,52 +229,13 @@ class Transport:
 
     def _look_for_receipt(self, node: Node, batch: Batch, round_: Round) -> None:
         try:
-            if not self._has_receipt(node, batch):
+            if not self._receipts.has(node, batch):
                 return
             self._finish(batch, "receipt")
             round_.done.append(batch)
         except Quarantined as error:
             round_.refused.append(error)
         round_.sent.remove(batch)
-
-    def _has_receipt(self, node: Node, batch: Batch, is_forced: bool = False) -> bool:
-        """Only one for exactly what was sent counts."""
-        if any(each.name not in batch.sent for each in batch.volumes):
-            return False
-        path = f"{self._folder}/{RECEIVED}/{batch.name}.json"
-        text = node.read(path)
-        if text is None or not self._is_signed(node, path, text):
-            return False
-        receipt = _parsed(text)
-        if receipt.get("manifest_sha256") != hashlib.sha256(batch.manifest()).hexdigest():
-            return False
-        if receipt.get("state") == "quarantined":
-            self._require_forced(node, batch, text, is_forced)
-        return receipt.get("state") == "merged"
-
-    def _require_forced(self, node: Node, batch: Batch, text: bytes, is_forced: bool) -> None:
-        """Who sends it again does not want to hear of the old receipt."""
-        if is_forced:
-            self._outdated[batch.name] = text
-        if text == self._outdated.get(batch.name):
-            return
-        reason = str(_parsed(text).get("reason", ""))[:200]
-        raise Quarantined(
-            f"{node.place} has put batch {batch.name} into quarantine: {reason!r}. Its files stay "
-            f"here; when the reason is gone: python main.py ship --batch {batch.name}"
-        )
-
-    def _is_signed(self, node: Node, path: str, text: bytes) -> bool:
-        if not self._settings.secret:
-            return True
-        given = (node.read(f"{path}.hmac") or b"").strip()
-        if hmac.compare_digest(given, self._signature(text).encode()):
-            return True
-        logger.warning("%s is not signed with our secret: it does not count", path)
-        return False
-
-    def _signature(self, content: bytes) -> str:
-        return hmac.new(self._settings.secret.encode(), content, hashlib.sha256).hexdigest()
 
     def _ask(self, question: Callable[[Node], T]) -> T:
         """Over a connection for this moment. If it is cut off the question is asked again, unless
@@ -299,11 +257,3 @@ def _batches(number: int) -> str:
 def _weight(error: Exception) -> bool:
     """An interruption is what the other lanes end with: it comes last."""
     return isinstance(error, Interrupted)
-
-
-def _parsed(text: bytes) -> dict[str, Any]:
-    try:
-        receipt = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return {}
-    return receipt if isinstance(receipt, dict) else {}
