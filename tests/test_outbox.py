@@ -226,7 +226,8 @@ def test_a_harvest_that_went_on_over_an_unfinished_closing_loses_no_line(
     outbox.complete(ledger)
     batch = only(outbox)
     assert paths(batch) == [*dog, *cat, *BOOKS]
-    owners = [json.loads(line)["owner"] for line in (batch.content / SEARCHES).open()]
+    searches = (batch.content / SEARCHES).read_text().splitlines()
+    owners = [json.loads(line)["owner"] for line in searches]
     assert owners == ["/c/en/dog", "/c/en/cat"]
 
 
