@@ -150,9 +150,9 @@ class Clock:
         piece.is_reported = False
         piece.begun = time.monotonic()
         thread = Thread(target=self._run, args=(piece,), name=piece.name, daemon=True)
+        piece.thread = thread  # known before it can do anything
         try:
             thread.start()
-            piece.thread = thread
         except RuntimeError as error:  # the system gives no more threads now
             self._tell(Outcome(piece.name, time.time(), 0.0, None, _failure(piece.name, error)))
 
