@@ -28,7 +28,7 @@ from tests.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tests.worlds.wires import CutWire, DelayWire, StallWire, TcpWire
 
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
-BROKEN = (EOFError, OSError, paramiko.SSHException)  # what paramiko says of a connection that is gone
+BROKEN = (EOFError, OSError, paramiko.SSHException)  # what paramiko says of one that is gone
 PIECE = bytes(range(256)) * 128
 
 

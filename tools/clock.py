@@ -154,6 +154,7 @@ class Clock:
         try:
             thread.start()
         except RuntimeError as error:  # the system gives no more threads now
+            piece.thread = None
             self._tell(Outcome(piece.name, time.time(), 0.0, None, _failure(piece.name, error)))
 
     def _run(self, piece: Piece) -> None:
