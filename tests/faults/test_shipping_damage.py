@@ -140,8 +140,9 @@ def test_an_outbox_without_room_ends_in_a_sentence_and_goes_on_later(
             sender.ship(port=1, timeout_s=1)  # now it is closed and gathered
         disk.fill(but=0)
         assert sender.by_hand() == 5
-        sentence = capfd.readouterr().err
-        assert "cannot be used (No space left on device)" in sentence and sentence.count("\n") == 1
+        said = capfd.readouterr().err
+        [sentence] = [line for line in said.splitlines() if line.startswith("sheaf: ")]
+        assert "cannot be used (No space left on device)" in sentence and "Traceback" not in said
         disk.make_room()
         sender.ship()
         sender.assert_clean()
