@@ -26,10 +26,10 @@ from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
+from tools.mirror.mirror import Mirror
 from tools.progress import Progress, bar, summary
 from tools.sample import world
 from tools.sample.assertions import Assertions
-from tools.sample.mirror import Mirror
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
 

@@ -23,10 +23,10 @@ from tests.command import (
     walk,
 )
 from tests.worlds.conceptnet import World, about, fails, hub, line, nth, only
+from tools.mirror.mirror import Mirror
 from tools.rules import RELATIONS
 from tools.sample import world as sample
 from tools.sample.assertions import Assertions
-from tools.sample.mirror import Mirror
 
 REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.test_assertions import WORLD
+from tools.mirror.mirror import ClientLimits, Handler, Mirror
+from tools.mirror.pages import Answer
 from tools.sample.assertions import Assertions
-from tools.sample.mirror import ClientLimits, Handler, Mirror
-from tools.sample.pages import Answer
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

@@ -9,8 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.test_assertions import SLICE, WORLD
-from tools.sample.assertions import Assertions
-from tools.sample.pages import (
+from tools.mirror.pages import (
     Answer,
     answer_to,
     html_error,
@@ -18,6 +17,7 @@ from tools.sample.pages import (
     parse_target,
     wants_html,
 )
+from tools.sample.assertions import Assertions
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 MORE = "There are more results. Follow the 'nextPage' link for more."

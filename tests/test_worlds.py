@@ -38,8 +38,8 @@ from tests.worlds.conceptnet import (
     truncated,
     without_edges,
 )
+from tools.mirror.pages import Answer
 from tools.sample.assertions import Assertions
-from tools.sample.pages import Answer
 from tools.uri import is_concept, language, parse_assertion
 
 

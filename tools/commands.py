@@ -19,11 +19,11 @@ from tools.graphs import is_same, open_graph, visit_graph
 from tools.instance import only_instance
 from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
+from tools.mirror.mirror import Mirror
 from tools.pools import Pools
 from tools.progress import bar
 from tools.sample import world
 from tools.sample.assertions import Assertions
-from tools.sample.mirror import Mirror
 from tools.settings import Settings
 from tools.wishes import wish_for_retry
 

@@ -10,7 +10,7 @@ from threading import Event
 
 from tests.worlds.conceptnet import Asked, Proceed, World
 from tests.worlds.faults import SocketServer, answer, read_head
-from tools.sample.pages import Answer
+from tools.mirror.pages import Answer
 
 DRIP_EVERY_S = 0.05
 

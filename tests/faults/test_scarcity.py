@@ -13,7 +13,7 @@ from tests.soak.compare import Essence
 from tests.worlds.conceptnet import World, about, hub, only
 from tests.worlds.media import MediaWorld
 from tools.look import look
-from tools.sample.pages import JSON, Answer
+from tools.mirror.pages import JSON, Answer
 
 SEED, GREEDY = "/c/en/hub", "/c/en/neighbour_2"
 LINES = hub(60)

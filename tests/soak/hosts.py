@@ -22,13 +22,14 @@ from urllib.parse import urlsplit
 
 from tests.worlds.faults import reset
 from tests.worlds.proxies import HttpProxy
-from tools.sample import mirror, server, sites
+from tools.mirror import mirror, server
+from tools.mirror.pages import Answer, json_error
+from tools.sample import sites
 from tools.sample.assertions import Assertions
 from tools.sample.commons_answers import Commons
 from tools.sample.inaturalist_answers import INaturalist
 from tools.sample.offers import WANTED, Offers
 from tools.sample.openverse_answers import Openverse
-from tools.sample.pages import Answer, json_error
 from tools.sample.texts import Texts
 
 Mood = Literal["well", "503", "slow", "cut", "dribble"]

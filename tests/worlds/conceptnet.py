@@ -23,9 +23,9 @@ from threading import Condition, Event, Lock
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tools.mirror.mirror import Handler, Mirror
+from tools.mirror.pages import HTML, JSON, Answer, html_error, json_answer, json_error, number
 from tools.sample.assertions import Assertions, Row
-from tools.sample.mirror import Handler, Mirror
-from tools.sample.pages import HTML, JSON, Answer, html_error, json_answer, json_error, number
 from tools.uri import assertion
 
 HUB = "/c/en/hub"

@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Condition
 from typing import Self
 
+from tools.mirror.pages import Answer, json_error
+from tools.mirror.server import Serving
 from tools.sample import sites
-from tools.sample.pages import Answer, json_error
-from tools.sample.server import Serving
 
 
 class MediaWorld:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from tools.mirror.pages import Answer, json_answer
 from tools.sample.files import content, landing_page, named, path_of, sent, title_of
 from tools.sample.offers import File, Licence, Offers, author_of, identity, licence_of
-from tools.sample.pages import Answer, json_answer
 from tools.sample.texts import Texts
 
 SOURCE = "sample"

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import Protocol
 
-from tools.sample import server, world
+from tools.mirror import server
+from tools.mirror.pages import Answer
+from tools.sample import world
 from tools.sample.commons_answers import Commons
 from tools.sample.files import CutShort
 from tools.sample.inaturalist_answers import INaturalist
 from tools.sample.offers import Offers
 from tools.sample.openverse_answers import Openverse
-from tools.sample.pages import Answer
 from tools.sample.texts import Texts
 
 

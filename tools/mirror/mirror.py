@@ -13,9 +13,9 @@ from time import monotonic
 
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
-from tools.sample import server
+from tools.mirror import server
+from tools.mirror.pages import Answer, answer_to, as_wished, html_error, json_error
 from tools.sample.assertions import Assertions
-from tools.sample.pages import Answer, answer_to, as_wished, html_error, json_error
 
 
 class Handler(server.Handler):

@@ -23,7 +23,7 @@ from time import monotonic
 from typing import Any, Self
 
 from tools.deadline import DeadlineReader
-from tools.sample.pages import Answer, html_error, parse_target
+from tools.mirror.pages import Answer, html_error, parse_target
 
 logger = logging.getLogger(__name__)
 
