@@ -121,18 +121,20 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         password = settings.neo4j.password
         graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         stop = Event()
-        job = stack.enter_context(closing(ConceptnetJob(settings, graph, stop, world_name)))
-        grace, file = settings.stop_grace_s, settings.pools_file
-        run_ = stack.enter_context(closing(Harvest(job, file, stop, settings.attempts, grace)))
+        job = ConceptnetJob(settings, graph, stop, world_name, arguments.all, arguments.quiet)
+        stack.enter_context(closing(job))
+        run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
+        stack.enter_context(closing(run_))
         check_graph(run_.pools, graph, settings.graph_url)
         run_.pools.remember({"limit": str(settings.limit or "")})
         if settings.extend.is_wanted:
             check_media(run_.pools, job.ledger, settings)
         transport = shipper(run_, job.ledger, settings, stop)
-        job.open()
+        job.open(run_.pools)
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
-        progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet)
+        file = job.streamer.lines if job.streamer else None
+        progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet, file)
         with Assist(run_, settings, progress.traffic, transport) as assist:
             try:
                 run_.run(progress, assist.tick)
@@ -146,7 +148,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         report = summary(
             run_.pools.counts(),
             *counted(graph),
-            {group.gist: group.number for group in look(file).groups},
+            {group.gist: group.number for group in look(settings.pools_file).groups},
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
@@ -229,6 +231,16 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
     if arguments.sample and flags["seeds"] is None:
         flags["seeds"] = (world.SEED,)
     settings = settings_of.load(arguments.config, flags)
+    settings = settings_of.narrowed(
+        settings,
+        arguments.language,
+        arguments.relations,
+        arguments.with_relations,
+        arguments.without,
+        arguments.min_weight,
+    )
+    if arguments.all and any((flags["seeds"], settings.limit, settings.depth, arguments.sample)):
+        raise UsageError("--all reads the whole file: it takes no seed, limit, depth or --sample")
     if arguments.no_media:
         settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
     return settings
@@ -246,6 +258,10 @@ def seeds_of(given: Sequence[str]) -> tuple[str, ...] | None:
         )
         seeds += [line for line in lines if line]
     return tuple(seeds) or None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 FLAGS = (
@@ -280,7 +296,15 @@ def parser() -> argparse.ArgumentParser:
     add("--format", choices=formats, help="of export: neo4j-csv; of credits: text (default) or csv")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
     add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
-    add("--source", help="a ConceptNet server; for mirror: an assertions file")
+    add("--source", help="a ConceptNet server, or an assertions file (.csv, .csv.gz, .csv.zst)")
+    add("--all", action="store_true", help="everything in the file that passes the filter")
+    add("--language", type=_words, metavar="CODES", help="keep these languages, like en,de")
+    add(
+        "--relations", type=_words, metavar="NAMES", help="keep these only, like IsA,PartOf, or all"
+    )
+    add("--with", dest="with_relations", type=_words, metavar="NAMES", help="keep these as well")
+    add("--without", type=_words, metavar="NAMES", help="leave these out")
+    add("--min-weight", type=float, metavar="W", help="keep relations of at least this weight")
     add("--limit", type=int, metavar="N", help="stop after N concepts")
     add("--depth", type=int, metavar="N", help="go at most N relations away from the seeds")
     add("--fetch-workers", type=int, metavar="N", help="concepts at the same time")

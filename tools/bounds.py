@@ -49,7 +49,13 @@ def check(settings: Settings) -> None:
         _require(getattr(settings.http, name) > 0, f"http.{name} must be more than 0")
     _require(settings.log.level in LEVELS, f"log.level must be one of {', '.join(LEVELS)}")
     _require(bool(settings.filter.languages), "filter.languages must name at least one language")
-    _require_known("relation", settings.filter.relations, ALL_RELATIONS)
+    _require(settings.dump.max_malformed >= 0, "dump.max_malformed must be 0 or more")
+    for language in settings.filter.languages:
+        _require(
+            uri.is_concept(f"/c/{language}/x"), f"{language!r} is no language: write it like en"
+        )
+    check_relations(settings.filter.relations)
+    _require(bool(settings.filter.relations), "filter.relations must name at least one relation")
     _check_extend(settings.extend)
     _require(settings.clock.keep >= 1, "clock.keep must be at least 1")
     _require(settings.clock.hang_s > 0, "clock.hang_s must be more than 0")
@@ -58,6 +64,10 @@ def check(settings: Settings) -> None:
     for number, proxy in enumerate(settings.proxy.urls, 1):
         _require_proxy(f"proxy number {number}", proxy, PROXY_SCHEMES)
     _check_transport(settings.transport)
+
+
+def check_relations(names: Iterable[str]) -> None:
+    _require_known("relation", names, ALL_RELATIONS)
 
 
 def _check_extend(extend: ExtendSettings) -> None:

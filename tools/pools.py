@@ -172,6 +172,10 @@ class Pools:
         """How many tasks this stage has brought to an end, over all runs."""
         return self._register.counts[stage.done]
 
+    def tallied(self, name: str) -> int:
+        """What the job's tasks have counted under this name, over all runs."""
+        return self._register.counts.get(name, 0)
+
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
@@ -261,18 +265,17 @@ class Pools:
 
     def _insert(self, found: Iterable[tuple[Found, int]]) -> dict[str, list[Row]]:
         """Insert what is new; by pool, the rows, where they can fall into the window."""
-        by_stage: dict[str, list[tuple[str, int | None, int]]] = {}
+        by_pool: dict[str, list[tuple[str, int | None, int]]] = {}
         for group, depth in found:
-            rank = self._stages[group.stage].rank(depth, group.priority)
-            by_stage.setdefault(group.stage, []).extend((uri, rank, depth) for uri in group.uris)
-        return {
-            self._stages[name].waiting: self._insert_into(self._stages[name].waiting, uris)
-            for name, uris in by_stage.items()
-        }
+            stage = self._stages.get(group.stage)
+            rank = stage.rank(depth, group.priority) if stage else None
+            pool = stage.waiting if stage else group.stage
+            by_pool.setdefault(pool, []).extend((uri, rank, depth) for uri in group.uris)
+        return {pool: self._insert_into(pool, uris) for pool, uris in by_pool.items()}
 
     def _insert_into(self, pool: str, uris: list[tuple[str, int | None, int]]) -> list[Row]:
         best = min((rank or 0 for _, rank, _ in uris), default=0)
-        if self._windows[pool].reaches(best):
+        if pool in self._windows and self._windows[pool].reaches(best):
             return self._register.insert_and_read(pool, uris)
         self._register.insert(pool, uris)
         return []
@@ -309,7 +312,8 @@ class Pools:
 
     def _enter(self, arrivals: Mapping[str, list[Row]]) -> None:
         for pool, rows in arrivals.items():
-            self._windows[pool].add(rows)
+            if rows:
+                self._windows[pool].add(rows)
 
     def _is_level_unfinished(self, stage: Stage) -> bool:
         rank = self._windows[stage.waiting].rows[0][0]

@@ -19,6 +19,7 @@ from tools.pools import Pools
 from tools.stage import Stage
 
 if TYPE_CHECKING:  # history.py needs a table and no network
+    from tools.dump.lines import Lines
     from tools.http import Client
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,13 @@ class Progress:
     """Call it now and then from one thread; it counts the requests as they go by."""
 
     def __init__(
-        self, pools: Pools, stages: Sequence[Stage], adder: Adder, client: Client, quiet: bool
+        self,
+        pools: Pools,
+        stages: Sequence[Stage],
+        adder: Adder,
+        client: Client,
+        quiet: bool,
+        file: Lines | None = None,
     ) -> None:
         self.requests: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
@@ -40,6 +47,8 @@ class Progress:
         self._bars: dict[str, tqdm[Any]] = {}
         self._relations: tqdm[Any] | None = None
         self._media: tqdm[Any] | None = None
+        self._file = file  # read by the first stage, if it reads one
+        self._read: tqdm[Any] | None = None
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
 
@@ -67,12 +76,14 @@ class Progress:
 
     def close(self) -> None:
         self()
-        for bar in (*self._bars.values(), self._relations, self._media):
+        for bar in (self._read, *self._bars.values(), self._relations, self._media):
             if bar is not None:
                 bar.close()
 
     def _open_bars(self) -> None:
-        for stage in self._stages:
+        if self._file is not None:
+            self._read = byte_bar("read", self._file.size)
+        for stage in self._shown:
             text = f"{stage.name:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}} known, {{rate_fmt}}"
             self._bars[stage.name] = tqdm(
                 total=0, initial=self._pools.done(stage), unit="", bar_format=text + "{postfix}"
@@ -81,8 +92,15 @@ class Progress:
         if any(stage.name == "extend" for stage in self._stages):
             self._media = tqdm(unit="", bar_format="media     {n:,} kept, {rate_fmt}")
 
+    @property
+    def _shown(self) -> Sequence[Stage]:
+        """Of a stage that reads a file, that is shown instead."""
+        return self._stages if self._file is None else self._stages[1:]
+
     def _draw(self) -> None:
-        for stage in self._stages:
+        if self._read is not None and self._file is not None:
+            self._read.update(self._file.packed - self._read.n)
+        for stage in self._shown:
             bar, done = self._bars[stage.name], self._pools.done(stage)
             waiting, active = self._pools.count(stage.waiting), self._pools.count(stage.active)
             bar.total = done + waiting + active
@@ -98,7 +116,8 @@ class Progress:
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
         adder, requests = self._adder, self.requests.total()
-        return f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
+        line = f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
+        return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
 
     def _collect(self) -> None:
         try:
@@ -108,6 +127,13 @@ class Progress:
                 self.bytes[exchange.host] += exchange.size
         except Empty:
             return
+
+
+def byte_bar(title: str, total: int, hidden: bool = False) -> tqdm[Any]:
+    """For a file that is read."""
+    text = f"{title:9} {{l_bar}}{{bar:30}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
+    text += "{remaining} left"
+    return tqdm(total=total, unit="B", unit_scale=True, bar_format=text, disable=hidden)
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tools import secret
-from tools.bounds import PROVIDERS, check
+from tools.bounds import PROVIDERS, check, check_relations
 from tools.errors import UsageError
-from tools.rules import RELATIONS
+from tools.rules import ALL_RELATIONS, RELATIONS
 from tools.table import build
 
 DEFAULT_FILE = Path("sheaf.toml")
@@ -31,6 +31,14 @@ class FilterSettings:
     min_weight: float = 1.0
     relations: tuple[str, ...] = RELATIONS
     senses: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpSettings:
+    """For a source that is an assertions file."""
+
+    index: Path | None = None  # unset: beside the file
+    max_malformed: int = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +183,7 @@ class Settings:
     stop_grace_s: float = 30.0
     reserve_bytes: int = 1_000_000_000
     filter: FilterSettings = field(default_factory=FilterSettings)
+    dump: DumpSettings = field(default_factory=DumpSettings)
     extend: ExtendSettings = field(default_factory=ExtendSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     proxy: ProxySettings = field(default_factory=ProxySettings)
@@ -183,6 +192,11 @@ class Settings:
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     transport: TransportSettings = field(default_factory=TransportSettings)
     log: LogSettings = field(default_factory=LogSettings)
+
+    @property
+    def source_file(self) -> Path | None:
+        """The source, if it is a file and not a server."""
+        return None if "://" in self.source else Path(self.source).expanduser()
 
     @property
     def graph_url(self) -> str:
@@ -207,6 +221,32 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     table |= {key: value for key, value in flags.items() if value is not None}
     settings = build(Settings, table)
     settings = _with_secrets(settings)
+    check(settings)
+    return settings
+
+
+def narrowed(
+    settings: Settings,
+    languages: tuple[str, ...] | None = None,
+    relations: tuple[str, ...] | None = None,
+    plus: tuple[str, ...] | None = None,
+    minus: tuple[str, ...] | None = None,
+    min_weight: float | None = None,
+) -> Settings:
+    """The same with another filter, as far as one is given."""
+    chosen = settings.filter
+    names = ALL_RELATIONS if relations == ("all",) else relations or chosen.relations
+    check_relations([*(plus or ()), *(minus or ())])
+    names = tuple(
+        each for each in dict.fromkeys([*names, *(plus or ())]) if each not in (minus or ())
+    )
+    chosen = replace(
+        chosen,
+        languages=languages or chosen.languages,
+        relations=names,
+        min_weight=chosen.min_weight if min_weight is None else min_weight,
+    )
+    settings = replace(settings, filter=chosen)
     check(settings)
     return settings
 

@@ -59,7 +59,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """URIs discovered for a stage; a depth is only given where it is not the finder's plus one."""
+    """URIs discovered for a stage, or for `finished` if nothing is to be done with them; a depth is
+    only given where it is not the finder's plus one."""
 
     stage: str
     uris: Sequence[str]

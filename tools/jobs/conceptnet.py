@@ -1,5 +1,5 @@
-"""The job `conceptnet`: walk breadth-first from seed concepts, keep what passes the filter, and get
-media for what was kept. Its stages are `fetch` (relations) and `extend` (media).
+"""The job `conceptnet`: walk breadth-first from seed concepts, or read a whole file, keep what
+passes the filter, and get media for it. Its stages are `fetch` (relations) and `extend` (media).
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from threading import Event
+from typing import TYPE_CHECKING
 
 from tools.add import Adder, Attachment, Graph
 from tools.draft import Drafts
 from tools.errors import UsageError
 from tools.extend import Extender, Wanted
-from tools.fetch import Fetcher
+from tools.fetch import Fetcher, Source
 from tools.guard import host_of
 from tools.http import Client
 from tools.ledger import Ledger, gist
+from tools.pools import Pools
 from tools.providers import catalogue
 from tools.proxy import Proxies
 from tools.rules import Filter
@@ -26,37 +28,53 @@ from tools.sources.api import ApiSource
 from tools.stage import Found, Order, Stage, Worker
 from tools.state import BUDGETS
 
+if TYPE_CHECKING:
+    from tools.dump.stream import Streamer
+
 logger = logging.getLogger(__name__)
 
 NAME = "conceptnet"
 
 
 class ConceptnetJob:
-    """`world` says what is harvested, so that a sample never mixes with the real thing."""
+    """`world` says what is harvested, so that a sample never mixes with the real thing. `is_whole`:
+    everything in the file, without a walk."""
 
-    def __init__(self, settings: Settings, graph: Graph, stop: Event, world: str) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        graph: Graph,
+        stop: Event,
+        world: str,
+        is_whole: bool = False,
+        quiet: bool = False,
+    ) -> None:
         self._settings = settings
         self._world = world
         self._stop = stop
+        self._quiet = quiet
         chosen = settings.filter
         wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
         ground = settings.extend.ground if settings.extend.is_wanted else "nothing"
         self.client = _client(settings, stop)
-        self.source = ApiSource(settings.source, self.client, wanted)
+        self.streamer = self._streamer(wanted, ground) if is_whole else None
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
         self.store = Adder(graph, self._book)
         self.stages = stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
-        self.workers: Mapping[str, Worker] = {
-            "fetch": Fetcher(self.source, wanted, settings.depth, ground)
-        }
+        if self.streamer is not None:
+            self.seeds = (Found("fetch", [self.streamer.uri]),)
+            self.workers: Mapping[str, Worker] = {"fetch": self.streamer}
+        else:
+            self.source = self._source(wanted)
+            self.workers = {"fetch": Fetcher(self.source, wanted, settings.depth, ground)}
         if settings.extend.is_wanted:
             self.workers = {**self.workers, "extend": self._extender()}
 
     def identity(self) -> dict[str, str]:
-        return {"job": NAME, "world": self._world}
+        return {"job": NAME, "world": self.streamer.world if self.streamer else self._world}
 
     def choices(self) -> dict[str, str]:
         chosen, extend = self._settings.filter, self._settings.extend
@@ -70,9 +88,12 @@ class ConceptnetJob:
             + (extend.ground if extend.is_wanted else "nothing"),
         }
 
-    def open(self) -> None:
+    def open(self, pools: Pools) -> None:
         """Raises Unreachable if the source does not answer."""
-        self.source.check()
+        if self.streamer is not None:
+            self.streamer.open(pools.tallied)
+        else:
+            self.source.check()
         if "extend" in self.workers and self._asks_strangers() and not self._settings.http.contact:
             logger.warning("http.contact is empty: Wikimedia refuses those who do not say who asks")
 
@@ -83,6 +104,22 @@ class ConceptnetJob:
     def _asks_strangers(self) -> bool:
         extend = self._settings.extend
         return bool(set(extend.providers) - set(extend.servers))
+
+    def _source(self, wanted: Filter) -> Source:
+        if (file := self._settings.source_file) is None:
+            return ApiSource(self._settings.source, self.client, wanted)
+        from tools.sources.dump import DumpSource  # it takes numpy with it
+
+        return DumpSource(file, self._settings.dump, wanted, self._quiet)
+
+    def _streamer(self, wanted: Filter, ground: str) -> Streamer:
+        from tools.dump.stream import Streamer
+
+        if (file := self._settings.source_file) is None:
+            raise UsageError(
+                "--all needs a file: --source FILE; `python main.py download` fetches ConceptNet's"
+            )
+        return Streamer(file, wanted, self._settings.dump.max_malformed, ground)
 
     def _extender(self) -> Extender:
         from tools.download import Downloader  # it takes Pillow with it
@@ -106,7 +143,9 @@ class ConceptnetJob:
 
 
 def _client(settings: Settings, stop: Event) -> Client:
-    named = {"source": settings.source, **settings.extend.servers}
+    named = dict(settings.extend.servers)
+    if settings.source_file is None:
+        named["source"] = settings.source
     return Client(
         settings.http,
         Proxies(settings.proxy.urls),

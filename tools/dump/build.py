@@ -1,0 +1,228 @@
+"""Makes the index of an assertions file, beside it, and opens it the next time.
+
+Promise: an index is used only for the file it was made of (by size and hash) and only if it holds
+whatever the filter can keep. It appears whole; a build that was ended goes on at its last segment.
+Two processes never build at the same time.
+
+`FILE.sheaf-index/` holds a folder for each filter: `en-1f3a5c...`, or `whole`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tools.add import unseen
+from tools.dump.faults import Faults
+from tools.dump.index import Index
+from tools.dump.lines import BEGINNING, Lines, Position
+from tools.dump.segment import SegmentWriter
+from tools.dump.sieve import Sieve
+from tools.errors import AlreadyRunning, StopHarvest
+from tools.rules import Filter
+from tools.schema import make_durable
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+SEGMENT_LINES = 16_000_000  # where a build can go on, however few of the lines it keeps
+NOTE, LOCK = "note.json", "LOCK"
+
+Show = Callable[[int], object]
+"""Told how many more bytes of the file are done."""
+
+
+def open_index(
+    path: Path,
+    wanted: Filter | None,
+    most_malformed: int = 0,
+    home: Path | None = None,
+    show: Show = unseen,
+) -> Index:
+    """Of what a filter can keep, or of everything; built if there is none yet."""
+    lines = Lines(path)
+    home = home or path.with_name(f"{path.name}.sheaf-index")
+    try:
+        found = _usable(home, path, wanted)
+        if found is None:
+            with _only_builder(home):
+                found = _usable(home, path, wanted)
+                found = found or Builder(home, lines, wanted, most_malformed, show).build()
+    except OSError as error:
+        raise StopHarvest(
+            f"the index {home} cannot be written ({error.strerror}): see to it, then start again; "
+            f"dump.index names another place"
+        ) from error
+    return Index(_segments(found))
+
+
+class Builder:
+    """One build, or the rest of one."""
+
+    def __init__(
+        self, home: Path, lines: Lines, wanted: Filter | None, most_malformed: int, show: Show
+    ) -> None:
+        self._home, self._lines, self._wanted = home, lines, wanted
+        self._most_malformed, self._show = most_malformed, show
+        self._note = {"format": FORMAT, "filter": _as_table(wanted), **_identity(lines.path)}
+        self._final = home / _name(self._note["filter"])
+        self._part = self._final.with_name(f"{self._final.name}.part")
+
+    def build(self) -> Path:
+        """The folder of the index."""
+        self._prepare()
+        done = _segments(self._part)
+        last = _read(done[-1] / NOTE) if done else {}
+        at, known = Position(*last.get("end", BEGINNING)), last.get("malformed", 0)
+        if done:
+            logger.warning("the index is continued after line %d", at.lines)
+        faults = Faults(self._lines.path, self._most_malformed, known)
+        end = self._write_segments(len(done), at, faults)
+        if summary := faults.summary():
+            logger.warning("%s", summary)
+        _write(self._part / NOTE, {**self._note, "lines": end.lines, "malformed": faults.number})
+        return _revealed(self._part, self._final)
+
+    def _prepare(self) -> None:
+        """Take away what was made of another file, or by another version."""
+        for folder in (each for each in self._home.iterdir() if each.is_dir()):
+            note = _read(folder / NOTE)
+            if {**note, **self._note_of_file()} != note or note.get("format") != FORMAT:
+                shutil.rmtree(folder)
+        self._part.mkdir(exist_ok=True)
+        _write(self._part / NOTE, self._note)
+
+    def _note_of_file(self) -> dict[str, Any]:
+        return {key: self._note[key] for key in ("size", "sha256")}
+
+    def _write_segments(self, number: int, at: Position, faults: Faults) -> Position:
+        sieve, shown, begun = Sieve(self._wanted, faults), 0, at.lines
+        writer = SegmentWriter(self._part / f"{number:04}.part")
+        try:
+            for chunk in self._lines.chunks(at):
+                for row, line in sieve(chunk):
+                    writer.add(row, line)
+                at = chunk.end
+                if writer.is_full or at.lines - begun >= SEGMENT_LINES:
+                    _complete(writer, at, faults)
+                    number, begun = number + 1, at.lines
+                    writer = SegmentWriter(self._part / f"{number:04}.part")
+                self._show(self._lines.packed - shown)
+                shown = self._lines.packed
+            _complete(writer, at, faults)
+        finally:
+            writer.close()
+        return at
+
+
+def _complete(writer: SegmentWriter, end: Position, faults: Faults) -> None:
+    writer.finish()
+    _write(writer.folder / NOTE, {"end": end, "malformed": faults.number})
+    _revealed(writer.folder, writer.folder.with_suffix(""))
+
+
+def _revealed(part: Path, final: Path) -> Path:
+    for file in (each for each in part.iterdir() if each.is_file()):
+        make_durable(file)
+    part.rename(final)
+    return final
+
+
+def _usable(home: Path, path: Path, wanted: Filter | None) -> Path | None:
+    for note in sorted(home.glob(f"*/{NOTE}")):
+        made = _read(note)
+        is_whole = note.parent.suffix != ".part" and made.get("format") == FORMAT
+        if is_whole and _covers(made["filter"], wanted) and _is_of(made, path):
+            return note.parent
+    return None
+
+
+def _is_of(made: dict[str, Any], path: Path) -> bool:
+    """Is this the file the index was made of? Its time tells at once, its hash for certain."""
+    now = path.stat()
+    if made["size"] != now.st_size:
+        return False
+    return bool(now.st_mtime_ns == made["mtime_ns"]) or sha256_of(path) == made["sha256"]
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    now = path.stat()
+    return {"size": now.st_size, "mtime_ns": now.st_mtime_ns, "sha256": sha256_of(path)}
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _as_table(wanted: Filter | None) -> dict[str, Any] | None:
+    if wanted is None:
+        return None
+    return {
+        "languages": sorted(wanted.languages),
+        "min_weight": wanted.min_weight,
+        "relations": sorted(wanted.relations),
+    }
+
+
+def _covers(made_for: dict[str, Any] | None, wanted: Filter | None) -> bool:
+    """
+    >>> english = Filter.of(["en"], 1.0, ["IsA"], True)
+    >>> _covers(None, english), _covers(_as_table(english), None)
+    (True, False)
+    """
+    if made_for is None or wanted is None:
+        return made_for is None
+    return (
+        set(made_for["languages"]) >= wanted.languages
+        and set(made_for["relations"]) >= wanted.relations
+        and made_for["min_weight"] <= wanted.min_weight
+    )
+
+
+def _name(table: dict[str, Any] | None) -> str:
+    if table is None:
+        return "whole"
+    digest = hashlib.sha256(orjson.dumps(table)).hexdigest()[:12]
+    return f"{'-'.join(table['languages'])[:40]}-{digest}"
+
+
+def _segments(folder: Path) -> list[Path]:
+    return sorted(each.parent for each in folder.glob(f"*/{NOTE}") if not each.parent.suffix)
+
+
+def _read(note: Path) -> dict[str, Any]:
+    """What cannot be read says nothing."""
+    try:
+        found = orjson.loads(note.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(note: Path, content: dict[str, Any]) -> None:
+    note.write_bytes(orjson.dumps(content, default=list))
+
+
+@contextmanager
+def _only_builder(home: Path) -> Iterator[None]:
+    home.mkdir(exist_ok=True)
+    lock = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise AlreadyRunning(
+            f"another process makes the index {home}: start again when it is done"
+        ) from None
+    finally:
+        os.close(lock)

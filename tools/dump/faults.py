@@ -1,0 +1,43 @@
+"""Lines that cannot be read: counted, told with their numbers, bearable up to a limit."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from tools.errors import UsageError
+
+logger = logging.getLogger(__name__)
+
+MOST_TOLD = 20
+
+
+class Faults:
+    """`known` is how many an earlier run has met already."""
+
+    def __init__(self, path: Path, most: int, known: int = 0) -> None:
+        self.number = known
+        self.told: list[tuple[int, str]] = []
+        self._path = path
+        self._most = most
+
+    def note(self, line: int, reason: str) -> None:
+        """Skip this line; raises UsageError if there are too many of them."""
+        self.number += 1
+        if len(self.told) < MOST_TOLD:
+            self.told.append((line, reason))
+            logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
+        if self.number > self._most:
+            raise UsageError(
+                f"{self._path} has more than {self._most:,} lines that cannot be read, the last "
+                f"is line {line:,}: {reason}; is it an assertions file? "
+                f"(dump.max_malformed allows more)"
+            )
+
+    def summary(self) -> str | None:
+        """One sentence, None if every line was good."""
+        if not self.number:
+            return None
+        named = ", ".join(f"{line:,}" for line, _ in self.told)
+        where = f": line {named}" + (" and others" if self.number > len(self.told) else "")
+        return f"{self.number:,} malformed lines were skipped{where if named else ''}"

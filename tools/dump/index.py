@@ -1,0 +1,184 @@
+"""Finds assertions by their nodes, relation, dataset and sources, heaviest first.
+
+Promise: every assertion is found under each prefix of its start, end, relation and dataset, and
+under its sources; the order is total (weight downwards, then place in the file), so pages neither
+lose nor repeat one. Any number of threads may ask.
+Limit: of one list, no more can be reached than the web API's largest offset and page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tools.dump.row import Row, row_of
+from tools.dump.segment import EDGE, END, START, Kind, Rows, Segment, Test
+from tools.rules import Filter, relation_name
+from tools.uri import is_external, parse_assertion, prefixes
+
+CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
+MOST_REACHED = 101_000
+
+_SLOTS = ("start", "end", "rel", "dataset", "source")
+
+
+class Wanted(NamedTuple):
+    """What a segment can look for: nodes with their side, and named tests of kinds and origins."""
+
+    nodes: Sequence[tuple[str, int]]
+    masks: Mapping[Hashable, Test]
+
+    def is_met_by(self, row: Row) -> bool:
+        """As far as a hash could be mistaken."""
+        return all(
+            _is_below(uri, row.start if side == START else row.end) for uri, side in self.nodes
+        )
+
+
+class Index:
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._segments = [Segment(folder) for folder in folders]
+        self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
+        self._reached = lru_cache(maxsize=64)(self._reach)
+
+    def __len__(self) -> int:
+        return self._bases[-1]
+
+    def edge(self, uri: str) -> Row | None:
+        """The assertion of exactly this /a/ URI."""
+        searches = [[(uri, EDGE)]]
+        try:
+            _, start, end = parse_assertion(uri)
+            searches.append([(start, START), (end, END)])
+        except ValueError:
+            pass
+        for nodes in searches:
+            for segment in self._segments:
+                for number in segment.find(nodes, {}).tolist():
+                    if (row := row_of(segment.line(number))).uri == uri:
+                        return row
+        return None
+
+    def about(self, concept: str, wanted: Filter) -> list[Row]:
+        """Everything at a concept and its senses that a filter may keep, heaviest first."""
+        found: list[Row] = []
+        for segment in self._segments:
+            numbers = segment.touching(concept, wanted, _filter_test(wanted))
+            found += [row_of(segment.line(number)) for number in numbers]
+        found.sort(key=lambda row: -row.info.weight)
+        return [row for row in found if _is_below(concept, row.start, row.end)]
+
+    def find(
+        self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
+    ) -> tuple[list[Row], bool]:
+        """One page of what meets every criterion, and whether more follows it.
+
+        `node` and `other` stand for the two ends, either way round; `other` alone is the end.
+        """
+        if unknown := criteria.keys() - CRITERIA:
+            raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
+        numbers, total = self._reached(tuple(sorted(criteria.items())))
+        rows = map(self._row, numbers[offset : offset + limit].tolist())
+        ways = _ways(criteria)
+        page = [row for row in rows if any(way.is_met_by(row) for way in ways)]
+        return page, total > offset + limit
+
+    def _row(self, number: int) -> Row:
+        at = next(at for at, base in enumerate(self._bases[1:]) if number < base)
+        return row_of(self._segments[at].line(number - self._bases[at]))
+
+    def _reach(self, criteria: tuple[tuple[str, str], ...]) -> tuple[Rows, int]:
+        """The first rows, in order, as far as anybody can page, and how many there are."""
+        ways = _ways(dict(criteria))
+        found, weights = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+        for segment, base in zip(self._segments, self._bases, strict=False):
+            rows = _any_way(segment, ways)
+            found.append(rows + base)
+            weights.append(segment.weights[rows])
+        numbers, heavy = np.concatenate(found), np.concatenate(weights)
+        return _heaviest(numbers, heavy), len(numbers)
+
+
+def _ways(criteria: Mapping[str, str]) -> list[Wanted]:
+    """What rows may look like; two ways if it is not said at which end a node is."""
+    forward = _wanted(_by_slot(criteria, node="start", other="end"))
+    if "node" not in criteria:
+        return [forward]
+    return [forward, _wanted(_by_slot(criteria, node="end", other="start"))]
+
+
+def _any_way(segment: Segment, ways: Sequence[Wanted]) -> Rows:
+    found = [segment.find(way.nodes, way.masks) for way in ways]
+    return found[0] if len(found) == 1 else np.union1d(*found)
+
+
+def _heaviest(numbers: Rows, weights: Any) -> Rows:
+    if len(numbers) > MOST_REACHED:
+        least = np.partition(weights, -MOST_REACHED)[-MOST_REACHED]
+        over, ties = weights > least, np.flatnonzero(weights == least)
+        over[ties[: MOST_REACHED - np.count_nonzero(over)]] = True
+        numbers, weights = numbers[over], weights[over]
+    return numbers[np.argsort(-weights, kind="stable")]
+
+
+def _by_slot(criteria: Mapping[str, str], node: str, other: str) -> dict[str, str]:
+    wanted = {slot: criteria[slot] for slot in _SLOTS if slot in criteria}
+    for role, slot in (("node", node), ("other", other)):
+        if role in criteria:
+            wanted[slot] = criteria[role]
+    return wanted
+
+
+def _wanted(slots: Mapping[str, str]) -> Wanted:
+    nodes: list[tuple[str, int]] = []
+    masks: dict[Hashable, Test] = {}
+    for slot, asked in slots.items():
+        if slot in ("start", "end") and not _is_language(asked):
+            nodes.append((asked, START if slot == "start" else END))
+        elif slot == "source":
+            masks[slot, asked] = _source_pattern(asked)
+        else:
+            masks[slot, asked] = _kind_test(slot, asked)
+    return Wanted(nodes, masks)
+
+
+def _is_language(uri: str) -> bool:
+    return not is_external(uri) and uri.count("/") < 3
+
+
+def _kind_test(slot: str, asked: str) -> Callable[[Kind], bool]:
+    match slot:
+        case "rel":
+            return lambda kind: asked in prefixes(kind.rel)
+        case "dataset":
+            return lambda kind: asked in prefixes(kind.dataset)
+        case "start":
+            return lambda kind: (
+                kind.start_language is not None and asked == f"/c/{kind.start_language}"
+            )
+        case _:
+            return lambda kind: kind.end_language is not None and asked == f"/c/{kind.end_language}"
+
+
+def _filter_test(wanted: Filter) -> Callable[[Kind], bool]:
+    return lambda kind: (
+        relation_name(kind.rel) in wanted.relations
+        and kind.start_language in wanted.languages
+        and kind.end_language in wanted.languages
+    )
+
+
+def _source_pattern(asked: str) -> re.Pattern[str]:
+    """A source is found from its third piece on: not all of /s/resource, but all of one."""
+    text = re.escape(asked) if asked.count("/") > 2 else "(?!)"
+    return re.compile(f"(?:^|\t){text}(?:/|\t|$)")
+
+
+def _is_below(concept: str, *uris: str) -> bool:
+    return any(uri == concept or uri.startswith(f"{concept}/") for uri in uris)

@@ -1,0 +1,184 @@
+"""One line of the dump: what it says, whether it is well-formed, how the web API shows it.
+
+Promise: a row that `row_of` gives can be shown and stored; for anything else ValueError says what
+is wrong with it. Weights are those of the file, which the dump rounds to three decimals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import orjson
+
+from tools.add import Relation
+from tools.rules import relation_name
+from tools.uri import is_external, label, language, sense, term
+
+_NODE_BEGINNINGS = ("/c/", "http://", "https://")
+_DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
+
+
+class Info(NamedTuple):
+    """The last column."""
+
+    weight: float
+    dataset: str
+    license: str
+    sources: tuple[Mapping[str, str], ...]
+    origin: str  # the values in its sources, each once, between tabs
+    text: str | None
+    start: str | None  # how the sentence words this end
+    end: str | None
+
+
+class Row(NamedTuple):
+    uri: str
+    rel: str
+    start: str
+    end: str
+    info: Info
+
+
+def row_of(line: bytes) -> Row:
+    """Without its line end. ValueError tells what is wrong."""
+    try:
+        columns = line.decode().split("\t")
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    if len(columns) != 5:
+        raise ValueError(f"{len(columns)} columns instead of 5")
+    uri, rel, start, end, text = columns
+    if not (
+        uri.startswith("/a/[")
+        and rel.startswith("/r/")
+        and start.startswith(_NODE_BEGINNINGS)
+        and end.startswith(_NODE_BEGINNINGS)
+    ):
+        raise ValueError(_strange_column(columns))
+    return Row(uri, rel, start, end, information(text))
+
+
+def relation_of(row: Row) -> Relation:
+    info = row.info
+    return Relation(
+        row.uri,
+        relation_name(row.rel),
+        row.start,
+        row.end,
+        info.weight,
+        info.text,
+        info.license,
+        info.dataset,
+    )
+
+
+# Most lines come from few sources and have no sentence: their last columns are the same texts.
+@lru_cache(maxsize=4096)
+def information(text: str) -> Info:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"the information is not JSON: {error}") from None
+    if fault := _fault(found):
+        raise ValueError(fault)
+    return Info(
+        float(found["weight"]),
+        found["dataset"],
+        found["license"],
+        tuple(found["sources"]),
+        "\t".join(sorted({value for each in found["sources"] for value in each.values()})),
+        found.get("surfaceText"),
+        found.get("surfaceStart"),
+        found.get("surfaceEnd"),
+    )
+
+
+def render(row: Row) -> dict[str, Any]:
+    """The edge as the web API shows it."""
+    info = row.info
+    return {
+        "@id": row.uri,
+        "@type": "Edge",
+        "dataset": info.dataset,
+        "end": _node(row.end, info.end),
+        "license": info.license,
+        "rel": {"@id": row.rel, "@type": "Relation", "label": label(row.rel)},
+        "sources": [_source(source) for source in info.sources],
+        "start": _node(row.start, info.start),
+        "surfaceText": info.text,
+        "weight": info.weight,
+    }
+
+
+def _node(uri: str, surface: str | None) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "@id": uri,
+        "@type": "Node",
+        "label": label(uri) if surface is None else surface,
+        "term": term(uri),
+    }
+    if is_external(uri):
+        address = urlsplit(uri)
+        node["path"] = address.path
+        node["site"] = address.netloc
+        node["site_available"] = address.netloc not in _DEAD_SITES
+    else:
+        node["language"] = language(uri)
+        if (meaning := sense(uri)) is not None:
+            node["sense_label"] = _sense_label(meaning)
+    return node
+
+
+def _sense_label(meaning: str) -> str:
+    """
+    >>> _sense_label("n/wn/act"), _sense_label("n/wikt/en_1"), _sense_label("v")
+    ('n, act', 'n', 'v')
+    """
+    part_of_speech, *rest = meaning.split("/")
+    return f"{part_of_speech}, {rest[-1]}" if rest[:1] in (["wn"], ["wp"]) else part_of_speech
+
+
+def _source(source: Mapping[str, str]) -> dict[str, str]:
+    parts = sorted(source.values())
+    joint = "/and/[" + ",".join(f"{part}/" for part in parts) + "]"
+    return {**source, "@id": parts[0] if len(parts) == 1 else joint, "@type": "Source"}
+
+
+def _strange_column(columns: list[str]) -> str:
+    names = ("URI", "relation", "start", "end")
+    expected = (("/a/[",), ("/r/",), _NODE_BEGINNINGS, _NODE_BEGINNINGS)
+    return next(
+        f"{name} {value[:200]!r} does not begin with {' or '.join(beginnings)}"
+        for name, value, beginnings in zip(names, columns, expected, strict=False)
+        if not value.startswith(beginnings)
+    )
+
+
+def _fault(info: object) -> str | None:
+    if not isinstance(info, dict):
+        return "the information is not an object"
+    weight = info.get("weight")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+        return f"weight {weight!r} is not a number"
+    for key in ("dataset", "license"):
+        if not isinstance(info.get(key), str):
+            return f"{key} {info.get(key)!r} is not a text"
+    for key in ("surfaceText", "surfaceStart", "surfaceEnd"):
+        if not isinstance(info.get(key), str | None):
+            return f"{key} {info.get(key)!r} is not a text"
+    sources = info.get("sources")
+    if not isinstance(sources, list) or not all(map(_is_source, sources)):
+        return "sources is not a list of objects with texts"
+    return None
+
+
+def _is_source(source: object) -> bool:
+    return (
+        isinstance(source, dict)
+        and bool(source)
+        and all(isinstance(value, str) for value in source.values())
+    )

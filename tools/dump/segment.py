@@ -1,0 +1,234 @@
+"""A part of an index: some millions of rows, packed, and how to find them.
+
+Promise: a segment appears whole or not at all, is never changed afterwards, and can be read by any
+number of threads and processes. What is not asked for stays on the disk.
+
+    text, blocks    the lines, sixteen to a block, each block packed by itself
+    keys            for every node and prefix that a row begins or ends at: a piece of its hash,
+                    then the row, in one number; sorted
+    kind, kinds     relation, languages and dataset of a row, by number
+    origin, origins its sources, by number
+    weight          of a row
+
+A hash is cut to fit, so now and then a row is found that has nothing to do with what was asked:
+whoever reads it looks.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import local
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import xxhash
+import zstandard
+from numpy.typing import NDArray
+
+from tools.dump.row import Row
+from tools.uri import assertion, is_external, language, prefixes
+
+ROW_BITS = 22
+MOST_ROWS = 3_000_000
+MOST_ORIGINS = 250_000
+BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
+TRAINING_ROWS = 8_000
+START, END, EDGE = 1, 2, 3
+ARRAYS = ("blocks", "keys", "kind", "origin", "weight")
+
+Rows = NDArray[np.int64]
+
+
+class Kind(NamedTuple):
+    rel: str
+    start_language: str | None
+    end_language: str | None
+    dataset: str
+
+
+Test = Callable[[Kind], bool] | re.Pattern[str]
+"""Of a row's kind; or a pattern, of its sources."""
+
+
+class SegmentWriter:
+    """Takes rows until it is full, then `finish` makes the files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self._text = (folder / "text").open("wb")
+        self._waiting: list[bytes] = []
+        self._pack: Callable[[bytes], bytes] | None = None
+        self._blocks, self._keys = array("Q", [0]), array("Q")
+        self._kind, self._origin, self._weight = array("I"), array("I"), array("f")
+        self._kinds: dict[tuple[str, str | None, str | None, str], int] = {}
+        self._origins: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._weight)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) >= MOST_ROWS or len(self._origins) >= MOST_ORIGINS
+
+    def add(self, row: Row, line: bytes) -> None:
+        number, (uri, rel, start, end, info) = len(self._weight), row
+        kind = (rel, language(start), language(end), info.dataset)
+        self._kind.append(self._kinds.setdefault(kind, len(self._kinds)))
+        self._origin.append(self._origins.setdefault(info.origin, len(self._origins)))
+        self._weight.append(info.weight)
+        for node, side in ((start, START), (end, END)):
+            self._keys.append(key_of(node, side) | number)
+            for prefix in wider(node):
+                self._keys.append(key_of(prefix, side) | number)
+        if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
+            self._keys.append(key_of(uri, EDGE) | number)
+        self._waiting.append(line)
+        if len(self._waiting) >= (BLOCK if self._pack else TRAINING_ROWS):
+            self._write_blocks()
+
+    def _write_blocks(self) -> None:
+        if self._pack is None:
+            self._pack = self._trained()
+        lines, self._waiting = self._waiting, []
+        for at in range(0, len(lines), BLOCK):
+            packed = self._pack(b"\n".join(lines[at : at + BLOCK]))
+            self._text.write(packed)
+            self._blocks.append(self._blocks[-1] + len(packed))
+
+    def _trained(self) -> Callable[[bytes], bytes]:
+        """Short texts pack well only if both sides know beforehand what they are like."""
+        known = _dictionary(self._waiting)
+        (self.folder / "dictionary").write_bytes(known)
+        return zstandard.ZstdCompressor(level=1, dict_data=_zstd_dictionary(known)).compress
+
+    def finish(self) -> None:
+        self._write_blocks()
+        self._text.close()
+        np.asarray(self._keys).sort()  # in its place
+        contents: tuple[array[Any], ...] = (
+            *(self._blocks, self._keys),
+            *(self._kind, self._origin, self._weight),
+        )
+        for name, content in zip(ARRAYS, contents, strict=True):
+            (self.folder / name).write_bytes(content.tobytes())
+        (self.folder / "kinds").write_bytes(orjson.dumps(list(self._kinds)))
+        (self.folder / "origins").write_text("\n".join(self._origins), "utf-8")
+
+    def close(self) -> None:
+        self._text.close()
+
+
+class Segment:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._blocks, self._keys, self._kind, self._origin, self._weight = (
+            _mapped(folder / name, code) for name, code in zip(ARRAYS, "QQIIf", strict=True)
+        )
+        self._text = _mapped(folder / "text", "B")
+        self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
+        self._dictionary = _zstd_dictionary((folder / "dictionary").read_bytes())
+        self._own = local()  # an unpacker serves one thread at a time
+        self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
+        self._masks: dict[Hashable, bytes] = {}
+        self.weights = np.asarray(self._weight)
+        self.lines = lru_cache(maxsize=4096)(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._weight)
+
+    def line(self, row: int) -> bytes:
+        return self.lines(row // BLOCK)[row % BLOCK]
+
+    def _lines(self, block: int) -> list[bytes]:
+        packed = self._text[self._blocks[block] : self._blocks[block + 1]]
+        if not hasattr(self._own, "unpacker"):
+            self._own.unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary)
+        unpacked: bytes = self._own.unpacker.decompress(packed)
+        return unpacked.split(b"\n")
+
+    def having(self, uri: str, side: int) -> list[int]:
+        """Rows that begin (START) or end (END) at a node or below a prefix, in order."""
+        key = key_of(uri, side)
+        keys, found = self._keys, []
+        at = bisect_left(keys, key)
+        beyond = key + (1 << ROW_BITS)
+        while at < len(keys) and (each := keys[at]) < beyond:
+            found.append(each - key)
+            at += 1
+        return found
+
+    def find(self, nodes: Sequence[tuple[str, int]], masks: Mapping[Hashable, Test]) -> Rows:
+        """Rows at all of these nodes, of kinds or origins that pass every test."""
+        rows: Rows | None = None
+        for uri, side in nodes:
+            found = np.array(self.having(uri, side), np.int64)
+            rows = found if rows is None else np.intersect1d(rows, found, assume_unique=True)
+        for name, test in masks.items():
+            passes = np.frombuffer(self._mask(name, test), np.bool_)
+            of = self._origin_of if isinstance(test, re.Pattern) else self._kind_of
+            rows = np.flatnonzero(passes[of]) if rows is None else rows[passes[of[rows]]]
+        return np.arange(len(self)) if rows is None else rows
+
+    def touching(self, uri: str, name: Hashable, test: Test) -> list[int]:
+        """Rows at either side of a node, of kinds that pass."""
+        passes, kind = self._mask(name, test), self._kind
+        rows = {*self.having(uri, START), *self.having(uri, END)}
+        return [row for row in sorted(rows) if passes[kind[row]]]
+
+    def _mask(self, name: Hashable, test: Test) -> bytes:
+        """Which kinds pass a test, or which origins match; few tests are made again and again."""
+        if name not in self._masks:
+            if len(self._masks) > 1000:
+                self._masks.clear()
+            if isinstance(test, re.Pattern):
+                origins = (self._folder / "origins").read_text("utf-8").split("\n")
+                passes = [test.search(origin) is not None for origin in origins]
+            else:
+                passes = [test(kind) for kind in self._kinds]
+            self._masks[name] = bytes(passes)
+        return self._masks[name]
+
+
+def key_of(uri: str, side: int) -> int:
+    """A piece of the hash, with room for the row behind it."""
+    return xxhash.xxh3_64_intdigest(uri.encode(errors="replace"), side) >> ROW_BITS << ROW_BITS
+
+
+def wider(uri: str) -> list[str]:
+    """Whatever a concept is a sense of.
+
+    >>> wider("/c/en/dog/n/wn"), wider("/c/en/dog"), wider("http://example.org/a/b/c")
+    (['/c/en/dog/n', '/c/en/dog'], [], [])
+    """
+    depth = uri.count("/")
+    return prefixes(uri)[1:-1] if depth > 3 and not is_external(uri) else []
+
+
+def _mapped(path: Path, code: Any) -> Any:
+    """The file as numbers; an empty one cannot be mapped."""
+    with path.open("rb") as file:
+        if not path.stat().st_size:
+            return memoryview(b"").cast(code)
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)).cast(code)
+
+
+def _dictionary(lines: Sequence[bytes]) -> bytes:
+    """Empty if there are too few lines to learn from."""
+    samples: list[bytes | bytearray | memoryview] = [
+        b"\n".join(lines[at : at + 4]) for at in range(0, len(lines), 8)
+    ]
+    if len(samples) < 500:
+        return b""
+    return zstandard.train_dictionary(1 << 16, samples).as_bytes()
+
+
+def _zstd_dictionary(known: bytes) -> zstandard.ZstdCompressionDict | None:
+    return zstandard.ZstdCompressionDict(known) if known else None

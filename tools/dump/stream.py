@@ -1,0 +1,99 @@
+"""Worker of the fetch stage when a whole file is harvested: the file is its one task.
+
+Promise: every relation that passes the filter reaches the graph, in one pass. The task comes back
+to its pool after each stretch of the file, and how far it is stands in the pools' tally, written by
+the same transaction as what was found: killed anywhere, the file is read on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tools.add import Entity, Page, Relation, endpoints
+from tools.dump.build import sha256_of
+from tools.dump.faults import Faults
+from tools.dump.lines import BEGINNING, Chunk, Lines, Position
+from tools.dump.row import relation_of
+from tools.dump.sieve import Sieve
+from tools.errors import Fatal
+from tools.fetch import is_groundable
+from tools.rules import Filter
+from tools.stage import Done, Found, Task
+
+MOST_RELATIONS = 20_000
+MOST_LINES = 2_000_000
+OFFSET, LINES, MALFORMED = "dump_bytes", "dump_lines", "dump_malformed"
+
+Tallied = Callable[[str], int]
+"""What the pools have counted under a name."""
+
+
+class Streamer:
+    """`ground` says what gets media: concepts, relations, both or nothing."""
+
+    def __init__(self, path: Path, wanted: Filter, most_malformed: int, ground: str) -> None:
+        self.lines = Lines(path)
+        self.uri = f"file:{path.name}"
+        self._wanted = wanted
+        self._most_malformed = most_malformed
+        self._concepts_go_to = "extend" if ground in ("concepts", "both") else "finished"
+        self._shows_relations = ground in ("relations", "both")
+        self._reader: Iterator[Chunk] | None = None
+        self._at = BEGINNING
+        self._is_ended = False
+
+    @property
+    def world(self) -> str:
+        """Which file this is, for whoever goes on with it."""
+        return f"all of {self.lines.path.name} (sha256 {sha256_of(self.lines.path)[:16]})"
+
+    def open(self, tallied: Tallied) -> None:
+        self._tallied = tallied
+
+    def __call__(self, task: Task) -> Done:
+        begin = self._wind()
+        kept = self._stretch(begin)
+        concepts = endpoints(kept)
+        return Done(
+            "finished" if self._is_ended else task.stage.waiting,
+            self._found(kept, concepts),
+            Page([Entity.of(each) for each in concepts], kept),
+            {
+                OFFSET: self._at.offset - begin.offset,
+                LINES: self._at.lines - begin.lines,
+                MALFORMED: self._faults.number - self._tallied(MALFORMED),
+            },
+        )
+
+    def _wind(self) -> Position:
+        """Be where the pools say; elsewhere we are if the last stretch could not be stored."""
+        committed = Position(self._tallied(OFFSET), self._tallied(LINES))
+        if self._reader is None or committed != self._at:
+            path = self.lines.path
+            self._faults = Faults(path, self._most_malformed, self._tallied(MALFORMED))
+            self._sieve = Sieve(self._wanted, self._faults)
+            self._reader, self._at = self.lines.chunks(committed), committed
+        return committed
+
+    def _stretch(self, begin: Position) -> list[Relation]:
+        kept: list[Relation] = []
+        try:
+            for chunk in self._reader or ():
+                kept += [relation_of(row) for row, _ in self._sieve(chunk)]
+                self._at = chunk.end
+                if len(kept) >= MOST_RELATIONS or chunk.end.lines - begin.lines >= MOST_LINES:
+                    return kept
+            self._is_ended = True
+        except Fatal:
+            self._reader = None  # read on from here it says so again, with this stretch stored
+            if self._at == begin:
+                raise
+        return kept
+
+    def _found(self, kept: Sequence[Relation], concepts: Sequence[str]) -> list[Found]:
+        found = [Found(self._concepts_go_to, concepts, depth=0)]
+        if self._shows_relations:
+            shown = [each.uri for each in kept if is_groundable(each)]
+            found.append(Found("extend", shown, depth=0))
+        return found

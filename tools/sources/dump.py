@@ -1,0 +1,48 @@
+"""An assertions file as a source: the same relations as a server over the same file gives.
+
+Promise: `page` gives every relation of a concept and its senses that the filter could keep, from
+any number of threads. The first use makes an index beside the file.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.add import Relation
+from tools.dump.build import open_index
+from tools.dump.lines import Lines
+from tools.dump.row import relation_of
+from tools.errors import GiveUp
+from tools.progress import byte_bar
+from tools.rules import Filter
+
+if TYPE_CHECKING:
+    from tools.settings import DumpSettings
+
+
+class DumpSource:
+    def __init__(self, path: Path, settings: DumpSettings, wanted: Filter, quiet: bool) -> None:
+        self._path = path
+        self._settings = settings
+        self._wanted = wanted
+        self._quiet = quiet
+
+    def check(self) -> None:
+        """Open the index, made now if there is none."""
+        hidden = self._quiet or not sys.stderr.isatty()
+        with byte_bar("index", Lines(self._path).size, hidden) as bar:
+            self._index = open_index(
+                self._path,
+                self._wanted,
+                self._settings.max_malformed,
+                self._settings.index,
+                bar.update,
+            )
+
+    def page(self, concept: str) -> list[Relation]:
+        relations = [relation_of(row) for row in self._index.about(concept, self._wanted)]
+        if not relations:
+            raise GiveUp("nothing in the file about this concept passes the filter")
+        return relations
