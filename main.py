@@ -19,6 +19,7 @@ from tools import settings as settings_of
 from tools.add import Counts, Graph
 from tools.assist import Assist
 from tools.belongings import check_graph, check_media
+from tools.dump.build import index_of
 from tools.errors import HarvestError, Unavailable, UsageError
 from tools.graphs import open_graph
 from tools.harvest import Harvest
@@ -29,7 +30,6 @@ from tools.look import look
 from tools.mirror.mirror import Mirror
 from tools.progress import Progress, bar, summary
 from tools.sample import world
-from tools.sample.assertions import Assertions
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
 
@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "jobs":
         print("\n".join(f"{name:12} {text}" for name, text in JOBS.items()))
         return 0
-    if arguments.command == "mirror":
-        return commands.serve_mirror(arguments)
     settings = load_settings(arguments)
+    if arguments.command == "mirror":
+        return commands.serve_mirror(settings, arguments)
     if arguments.command in TARGETED:
         return TARGETED[arguments.command](settings, arguments)
     if arguments.target is not None:
@@ -172,7 +172,7 @@ def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> T
 
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
     """The same settings, with servers of our own on this computer, and fewer files of each kind."""
-    mirror = stack.enter_context(Mirror(Assertions(world.lines())))
+    mirror = stack.enter_context(Mirror(index_of(world.lines())))
     extend = replace(settings.extend, images=min(settings.extend.images, 1), keys={})
     extend = replace(extend, sounds=min(extend.sounds, 1), gifs=min(extend.gifs, 1))
     if extend.is_wanted:

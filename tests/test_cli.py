@@ -94,13 +94,21 @@ def test_an_unwritable_state_folder_is_named(tmp_path: Path) -> None:
     assert "state" in says(done)
 
 
-@pytest.mark.parametrize("source", ["conceptnet.io", "file:///etc", "http://a b/", "http://:80"])
+@pytest.mark.parametrize("source", ["file:///etc", "http://a b/", "http://:80"])
 def test_a_source_that_is_no_address_is_told(tmp_path: Path, source: str) -> None:
     done = run("main.py", "--no-media", "--source", source, "--state", tmp_path / "state")
     assert done.returncode == 2
     assert says(done) == f"sheaf: the source {source!r} is not an address: " + (
         "write it like http://host:port"
     )
+
+
+@pytest.mark.parametrize("flags", [[], ["--all"]])
+def test_a_source_file_that_is_not_there_is_told(tmp_path: Path, flags: list[str]) -> None:
+    done = run("main.py", "--source", "conceptnet.io", *flags, "--state", tmp_path / "state")
+    assert done.returncode == 2
+    assert "the file conceptnet.io cannot be read" in says(done)
+    assert "python main.py download" in says(done) and "http://host:port" in says(done)
 
 
 def test_a_folder_nobody_may_write_to_is_named() -> None:
@@ -392,7 +400,9 @@ def test_the_mirror_serves_a_file_and_ends_on_request(tmp_path: Path) -> None:
 def test_a_mirror_of_a_bad_file_is_refused_with_the_line(tmp_path: Path) -> None:
     file = tmp_path / "assertions.csv"
     file.write_text("".join(hub(2)) + "nonsense\n")
-    done = run("main.py", "mirror", "--source", file, "--port", 0)
+    strict = tmp_path / "strict.toml"
+    strict.write_text("[dump]\nmax_malformed = 0\n")
+    done = run("main.py", "mirror", "--source", file, "--port", 0, "--config", strict)
     assert done.returncode == 2 and "line 3" in says(done)
     assert run("main.py", "mirror", "--port", 0).returncode == 2
     assert run("main.py", "mirror", "--source", tmp_path / "none", "--port", 0).returncode == 2

@@ -23,10 +23,10 @@ from tests.command import (
     walk,
 )
 from tests.worlds.conceptnet import World, about, fails, hub, line, nth, only
+from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
 from tools.rules import RELATIONS
 from tools.sample import world as sample
-from tools.sample.assertions import Assertions
 
 REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 
@@ -90,7 +90,7 @@ def test_a_real_slice_is_harvested_exactly(tmp_path: Path) -> None:
     file = BruteForce(lines)
     mainland = file.walk("/c/en/dog")[0]
     islands = sorted(page for page in file.pages if not file.neighbours(page) & mainland)
-    with Mirror(Assertions(lines)) as mirror:
+    with Mirror(index_of(lines)) as mirror:
         for seed in ("/c/en/dog", "/c/en/cat/n", *Random(2026).sample(islands, 3)):
             folder = tmp_path / seed.replace("/", "_")
             done = run("main.py", *harvest_flags(folder, mirror.url, seed, "--fetch-workers", 16))

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.test_assertions import WORLD
+from tests.test_dump_index import WORLD
+from tools.dump.build import index_of
+from tools.dump.index import Index
 from tools.mirror.mirror import ClientLimits, Handler, Mirror
 from tools.mirror.pages import Answer
-from tools.sample.assertions import Assertions
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -64,12 +65,12 @@ def send_raw(url: str, request: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def assertions() -> Assertions:
-    return Assertions(WORLD)
+def assertions() -> Index:
+    return index_of(WORLD)
 
 
 @pytest.fixture(scope="module")
-def url(assertions: Assertions) -> Iterator[str]:
+def url(assertions: Index) -> Iterator[str]:
     with Mirror(assertions) as mirror:
         yield mirror.url
 
@@ -115,7 +116,7 @@ class Crashing(Handler):
 
 
 def test_a_crash_is_http_500_without_any_detail(
-    assertions: Assertions, caplog: pytest.LogCaptureFixture
+    assertions: Index, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Mirror(assertions, handler=Crashing) as mirror:
         client = Client(mirror.url)
@@ -138,7 +139,7 @@ class Silent(Handler):
 
 
 def test_a_crash_while_sending_is_logged_and_ends_only_that_connection(
-    assertions: Assertions, caplog: pytest.LogCaptureFixture
+    assertions: Index, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Mirror(assertions, handler=Silent) as mirror, caplog.at_level(logging.ERROR):
         assert send_raw(mirror.url, b"GET / HTTP/1.1\r\n\r\n") == b""
@@ -229,13 +230,13 @@ class Impatient(Handler):
 
 
 @pytest.mark.parametrize("beginning", [b"", b"GET /c/en", b"GET / HTTP/1.1\r\nHost: x"])
-def test_a_silent_client_is_hung_up_on(assertions: Assertions, beginning: bytes) -> None:
+def test_a_silent_client_is_hung_up_on(assertions: Index, beginning: bytes) -> None:
     with Mirror(assertions, handler=Impatient) as mirror:
         assert send_raw(mirror.url, beginning) == b""
 
 
 def test_a_dribbling_client_is_hung_up_on_although_it_never_pauses_long(
-    assertions: Assertions,
+    assertions: Index,
 ) -> None:
     with Mirror(assertions, handler=Impatient) as mirror:
         address = urlsplit(mirror.url)
@@ -256,7 +257,7 @@ def dribble(connection: socket.socket) -> bool:
 
 
 def test_closing_hangs_up_on_kept_connections_and_may_be_done_twice(
-    assertions: Assertions,
+    assertions: Index,
 ) -> None:
     with Mirror(assertions) as mirror:
         client = Client(mirror.url)
@@ -268,7 +269,7 @@ def test_closing_hangs_up_on_kept_connections_and_may_be_done_twice(
     mirror.close()
 
 
-def test_a_mirror_that_serves_from_a_thread_of_ours_can_be_closed(assertions: Assertions) -> None:
+def test_a_mirror_that_serves_from_a_thread_of_ours_can_be_closed(assertions: Index) -> None:
     mirror = Mirror(assertions)
     serving = Thread(target=mirror.serve_forever)
     serving.start()
@@ -280,7 +281,7 @@ def test_a_mirror_that_serves_from_a_thread_of_ours_can_be_closed(assertions: As
     assert not serving.is_alive()
 
 
-def test_a_mirror_that_never_served_can_be_closed(assertions: Assertions) -> None:
+def test_a_mirror_that_never_served_can_be_closed(assertions: Index) -> None:
     Mirror(assertions).close()
 
 
@@ -291,7 +292,7 @@ def test_without_limits_nobody_is_refused(client: Client) -> None:
     assert {client.get("/").status for _ in range(100)} == {200}
 
 
-def test_the_request_too_many_is_http_429_in_html(assertions: Assertions) -> None:
+def test_the_request_too_many_is_http_429_in_html(assertions: Index) -> None:
     with Mirror(assertions, limits=[(2, 60.0), (100, 3600.0)]) as mirror:
         client = Client(mirror.url)
         replies = [client.get("/c/en/dog", Accept="application/json") for _ in range(3)]
@@ -340,6 +341,6 @@ def test_requests_long_past_are_forgotten() -> None:
     assert limits._buckets["a"].count() <= 5
 
 
-def test_contradictory_limits_are_refused_at_once(assertions: Assertions) -> None:
+def test_contradictory_limits_are_refused_at_once(assertions: Index) -> None:
     with pytest.raises(ValueError, match="rate list"):
         Mirror(assertions, limits=[(10, 60.0), (5, 3600.0)])

@@ -8,7 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.test_assertions import SLICE, WORLD
+from tests.test_dump_index import SLICE, WORLD
+from tools.dump.build import index_of, open_index
+from tools.dump.index import Index
 from tools.mirror.pages import (
     Answer,
     answer_to,
@@ -17,7 +19,6 @@ from tools.mirror.pages import (
     parse_target,
     wants_html,
 )
-from tools.sample.assertions import Assertions
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 MORE = "There are more results. Follow the 'nextPage' link for more."
@@ -31,7 +32,7 @@ beside_real_answers = pytest.mark.skipif(
 class Client:
     """Asks the pages themselves."""
 
-    def __init__(self, assertions: Assertions) -> None:
+    def __init__(self, assertions: Index) -> None:
         self.assertions = assertions
 
     def get(self, target: str) -> Answer:
@@ -45,12 +46,12 @@ class Client:
 
 @pytest.fixture(scope="module")
 def client() -> Client:
-    return Client(Assertions(WORLD))
+    return Client(index_of(WORLD))
 
 
 @pytest.fixture(scope="module")
-def real() -> Client:
-    return Client(Assertions.open(SLICE))
+def real(tmp_path_factory: pytest.TempPathFactory) -> Client:
+    return Client(open_index(SLICE, None, home=tmp_path_factory.mktemp("index")))
 
 
 # Nodes and edges
@@ -214,7 +215,7 @@ def test_a_query_past_the_end_or_without_a_match_is_no_error(client: Client) -> 
 @pytest.fixture(scope="module")
 def crowded() -> Client:
     lines = [WORLD[1].replace("/c/en/cat", f"/c/en/cat_{number}") for number in range(1_005)]
-    return Client(Assertions(lines))
+    return Client(index_of(lines))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import signal
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools import credits
 from tools.add import Counts, Graph
@@ -19,13 +20,14 @@ from tools.graphs import is_same, open_graph, visit_graph
 from tools.instance import only_instance
 from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
-from tools.mirror.mirror import Mirror
 from tools.pools import Pools
 from tools.progress import bar
 from tools.sample import world
-from tools.sample.assertions import Assertions
 from tools.settings import Settings
 from tools.wishes import wish_for_retry
+
+if TYPE_CHECKING:
+    from tools.dump.index import Index
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -135,18 +137,16 @@ def retry(settings: Settings, reason: str) -> int:
     return 0
 
 
-def serve_mirror(arguments: argparse.Namespace) -> int:
-    if arguments.source is None and not arguments.sample:
+def serve_mirror(settings: Settings, arguments: argparse.Namespace) -> int:
+    if settings.source_file is None and not arguments.sample:
         raise UsageError("mirror needs --source FILE: an assertions file in the dump's format")
+    from tools.mirror.mirror import Mirror
+
+    data = index_to_serve(settings, arguments)
     try:
-        data = (
-            Assertions(world.lines())
-            if arguments.sample
-            else Assertions.open(Path(arguments.source))
-        )
         limits = [(600, 60.0), (6000, 3600.0)] if arguments.rate_limit else None
         server = Mirror(data, arguments.host, arguments.port, limits)
-    except (OSError, ValueError) as error:
+    except (OSError, OverflowError) as error:
         raise UsageError(f"the mirror cannot start: {error}") from error
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
@@ -157,3 +157,12 @@ def serve_mirror(arguments: argparse.Namespace) -> int:
     finally:
         server.close()
     return 0
+
+
+def index_to_serve(settings: Settings, arguments: argparse.Namespace) -> Index:
+    from tools.dump.build import index_of  # it takes numpy with it
+    from tools.sources.dump import opened
+
+    if arguments.sample or settings.source_file is None:
+        return index_of(world.lines())
+    return opened(settings.source_file, None, settings.dump, arguments.quiet)

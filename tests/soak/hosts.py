@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 
 from tests.worlds.faults import reset
 from tests.worlds.proxies import HttpProxy
+from tools.dump.build import index_of
 from tools.mirror import mirror, server
 from tools.mirror.pages import Answer, json_error
 from tools.sample import sites
-from tools.sample.assertions import Assertions
 from tools.sample.commons_answers import Commons
 from tools.sample.inaturalist_answers import INaturalist
 from tools.sample.offers import WANTED, Offers
@@ -149,7 +149,7 @@ class SiteServer(sites.SiteServer):
 
 
 def source(lines: Sequence[str]) -> Host:
-    assertions = Assertions(lines)
+    assertions = index_of(lines)
 
     def serve(host: Host, port: int) -> server.Serving:
         own = type("Own", (SourceHandler,), {"host": host})

@@ -23,9 +23,11 @@ from threading import Condition, Event, Lock
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tools.dump.build import index_of
+from tools.dump.index import Index
+from tools.dump.row import Info, Row
 from tools.mirror.mirror import Handler, Mirror
 from tools.mirror.pages import HTML, JSON, Answer, html_error, json_answer, json_error, number
-from tools.sample.assertions import Assertions, Row
 from tools.uri import assertion
 
 HUB = "/c/en/hub"
@@ -46,6 +48,8 @@ HOSTILE = (
     "a?b=c&d#e%2F",
     "<script>alert(1)</script>",
 )
+
+NEWLINE = "\ue000"  # stands for one in the file behind a world
 
 _NOT_ALL_ONE = {0: 2.0, 5: 0.5}
 _SOURCE = {"activity": "/s/activity/omcs/vote", "contributor": "/s/contributor/omcs/ann"}
@@ -315,12 +319,12 @@ def _handler_for(world: World) -> type[Handler]:
     return Misbehaving
 
 
-class _Unsteady(Assertions):
+class _Unsteady(Index):
     """The cap comes before the sort and takes the first lines; `shuffle` spoils all but weight."""
 
     def __init__(self, lines: Iterable[str], cap: int, shuffle: Random | None) -> None:
-        lines = list(lines)
-        super().__init__(lines)
+        lines = [line.removesuffix("\n").replace("\n", NEWLINE) for line in lines]
+        self.__dict__ |= vars(index_of(lines))
         self._cap = cap
         self._shuffle = shuffle
         self._place = {line.partition("\t")[0]: place for place, line in enumerate(lines)}
@@ -334,12 +338,19 @@ class _Unsteady(Assertions):
         if self._shuffle:
             self._shuffle.shuffle(rows)
             rows.sort(key=_weight, reverse=True)
-        return rows[offset : offset + limit], len(rows) > offset + limit
+        page = [_with_newlines(row) for row in rows[offset : offset + limit]]
+        return page, len(rows) > offset + limit
 
     def _stored(self, row: Row) -> int:
         return self._place[row.uri]
 
 
+def _with_newlines(row: Row) -> Row:
+    """No file can hold a text with a newline in it, but a server can send one."""
+    texts = (each.replace(NEWLINE, "\n") for each in row[:4])
+    info = (each.replace(NEWLINE, "\n") if isinstance(each, str) else each for each in row.info)
+    return Row(*texts, Info(*info))  # type: ignore[arg-type]
+
+
 def _weight(row: Row) -> float:
-    weight: float = json.loads(row.info)["weight"]
-    return weight
+    return row.info.weight

@@ -14,9 +14,10 @@ import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -63,6 +64,15 @@ def open_index(
             f"dump.index names another place"
         ) from error
     return Index(_segments(found))
+
+
+def index_of(lines: Iterable[str]) -> Index:
+    """Of a few lines; its files are gone when it is open."""
+    with TemporaryDirectory(prefix="sheaf-") as folder:
+        file = Path(folder, "lines.csv")
+        with file.open("w", encoding="utf-8", newline="\n") as written:
+            written.writelines(line.removesuffix("\n") + "\n" for line in lines)
+        return open_index(file, None)
 
 
 class Builder:

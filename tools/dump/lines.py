@@ -53,8 +53,8 @@ class Lines:
                 raise UsageError(f"{path} is not a file: give an assertions file")
         except OSError as error:
             raise UsageError(
-                f"{path} cannot be read ({error.strerror}); `python main.py download` fetches "
-                f"ConceptNet's dump"
+                f"the file {path} cannot be read ({error.strerror}): `python main.py download` "
+                f"fetches ConceptNet's; a server is written like http://host:port"
             ) from error
 
     def chunks(self, after: Position = BEGINNING) -> Iterator[Chunk]:

@@ -128,11 +128,10 @@ class SegmentWriter:
 
 class Segment:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self._blocks, self._keys, self._kind, self._origin, self._weight = (
             _mapped(folder / name, code) for name, code in zip(ARRAYS, "QQIIf", strict=True)
         )
-        self._text = _mapped(folder / "text", "B")
+        self._text, self._origins = _mapped(folder / "text", "B"), _mapped(folder / "origins", "B")
         self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
         self._dictionary = _zstd_dictionary((folder / "dictionary").read_bytes())
         self._own = local()  # an unpacker serves one thread at a time
@@ -189,7 +188,7 @@ class Segment:
             if len(self._masks) > 1000:
                 self._masks.clear()
             if isinstance(test, re.Pattern):
-                origins = (self._folder / "origins").read_text("utf-8").split("\n")
+                origins = bytes(self._origins).decode().split("\n")
                 passes = [test.search(origin) is not None for origin in origins]
             else:
                 passes = [test(kind) for kind in self._kinds]

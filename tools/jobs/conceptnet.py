@@ -110,7 +110,7 @@ class ConceptnetJob:
             return ApiSource(self._settings.source, self.client, wanted)
         from tools.sources.dump import DumpSource  # it takes numpy with it
 
-        return DumpSource(file, self._settings.dump, wanted, self._quiet)
+        return DumpSource(file, wanted, self._settings.dump, self._quiet)
 
     def _streamer(self, wanted: Filter, ground: str) -> Streamer:
         from tools.dump.stream import Streamer

@@ -13,9 +13,9 @@ from time import monotonic
 
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
+from tools.dump.index import Index
 from tools.mirror import server
 from tools.mirror.pages import Answer, answer_to, as_wished, html_error, json_error
-from tools.sample.assertions import Assertions
 
 
 class Handler(server.Handler):
@@ -44,7 +44,7 @@ class Mirror(server.Serving):
 
     def __init__(
         self,
-        assertions: Assertions,
+        assertions: Index,
         host: str = "127.0.0.1",
         port: int = 0,
         limits: Sequence[tuple[int, float]] | None = None,
@@ -95,7 +95,7 @@ class _Server(server.Server):
         self,
         address: tuple[str, int],
         handler: type[Handler],
-        assertions: Assertions,
+        assertions: Index,
         limits: ClientLimits,
     ) -> None:
         self.assertions = assertions

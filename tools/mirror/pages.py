@@ -3,7 +3,7 @@
 Promise: the same paths, parameters, JSON shapes and errors as version 5.8.1, down to its oddities:
 a missing node is HTTP 200 with an error inside, so is a page past the end, and limit=0 points to
 itself for ever. Unlike the original, no query is cut off at 10,000 edges, and pages neither lose
-nor repeat an edge as long as `Assertions.find` does not.
+nor repeat an edge as long as `Index.find` does not.
 Limits: nodes, relations, datasets, sources, edges and queries; no /related, no /relatedness, no
 /uri, and `grouped` is ignored.
 """
@@ -20,7 +20,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import orjson
 
-from tools.sample.assertions import Assertions, render
+from tools.dump.index import Index
+from tools.dump.row import render
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 VERSION = "5.8.1"
@@ -78,7 +79,7 @@ def parse_target(target: str) -> tuple[str, dict[str, str]]:
     return unquote(path).translate(_WITHOUT_CONTROLS), values
 
 
-def answer_to(assertions: Assertions, path: str, query: Mapping[str, str]) -> Answer:
+def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Answer:
     """What to say to a request that `parse_target` has decoded."""
     route = path.rstrip("/")
     if not route:
@@ -91,7 +92,7 @@ def answer_to(assertions: Assertions, path: str, query: Mapping[str, str]) -> An
     return _redirect_or_not_found(path, query)
 
 
-def lookup_page(assertions: Assertions, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
+def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
     """The page of a node, relation, dataset or source, or the single edge of an /a/ URI."""
     if uri.startswith("/a/"):
         return edge_page(assertions, uri)
@@ -102,14 +103,14 @@ def lookup_page(assertions: Assertions, uri: str, query: Mapping[str, str]) -> d
     return page
 
 
-def edge_page(assertions: Assertions, uri: str) -> dict[str, Any]:
+def edge_page(assertions: Index, uri: str) -> dict[str, Any]:
     row = assertions.edge(uri)
     if row is None:
         return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
     return _with_version(render(row))
 
 
-def query_page(assertions: Assertions, query: Mapping[str, str]) -> dict[str, Any]:
+def query_page(assertions: Index, query: Mapping[str, str]) -> dict[str, Any]:
     asked = {key: value for key, value in query.items() if key in _QUERY_KEYS}
     criteria = {key: value for key, value in asked.items() if key != "uri"}
     place = _Place("/query", asked, *_window(query, default_limit=50))
@@ -171,7 +172,7 @@ def _window(query: Mapping[str, str], default_limit: int) -> tuple[int, int]:
     return offset, number(query, "limit", default_limit, largest=1_000)
 
 
-def _listing(assertions: Assertions, criteria: Mapping[str, str], place: _Place) -> dict[str, Any]:
+def _listing(assertions: Index, criteria: Mapping[str, str], place: _Place) -> dict[str, Any]:
     rows, has_more = assertions.find(criteria, place.offset, place.limit)
     own_url = _url(place.path, place.parameters.items())
     page = _with_version({"@id": own_url, "edges": [render(row) for row in rows]})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tools.add import Relation
 from tools.dump.build import open_index
+from tools.dump.index import Index
 from tools.dump.lines import Lines
 from tools.dump.row import relation_of
 from tools.errors import GiveUp
@@ -23,26 +24,25 @@ if TYPE_CHECKING:
 
 
 class DumpSource:
-    def __init__(self, path: Path, settings: DumpSettings, wanted: Filter, quiet: bool) -> None:
+    def __init__(self, path: Path, wanted: Filter, settings: DumpSettings, quiet: bool) -> None:
         self._path = path
-        self._settings = settings
         self._wanted = wanted
+        self._settings = settings
         self._quiet = quiet
 
     def check(self) -> None:
         """Open the index, made now if there is none."""
-        hidden = self._quiet or not sys.stderr.isatty()
-        with byte_bar("index", Lines(self._path).size, hidden) as bar:
-            self._index = open_index(
-                self._path,
-                self._wanted,
-                self._settings.max_malformed,
-                self._settings.index,
-                bar.update,
-            )
+        self._index = opened(self._path, self._wanted, self._settings, self._quiet)
 
     def page(self, concept: str) -> list[Relation]:
         relations = [relation_of(row) for row in self._index.about(concept, self._wanted)]
         if not relations:
             raise GiveUp("nothing in the file about this concept passes the filter")
         return relations
+
+
+def opened(path: Path, wanted: Filter | None, settings: DumpSettings, quiet: bool) -> Index:
+    """The index of a file, with a bar while it is made."""
+    hidden = quiet or not sys.stderr.isatty()
+    with byte_bar("index", Lines(path).size, hidden) as bar:
+        return open_index(path, wanted, settings.max_malformed, settings.index, bar.update)
