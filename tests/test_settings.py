@@ -426,6 +426,7 @@ def names_in(table: dict[str, Any], where: str = "") -> Iterator[str]:
 
 
 NO_DEFAULT = {
+    "dump.index",
     "transport.key_file",
     "transport.known_hosts",
     "transport.secret_file",

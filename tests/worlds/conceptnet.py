@@ -347,9 +347,9 @@ class _Unsteady(Index):
 
 def _with_newlines(row: Row) -> Row:
     """No file can hold a text with a newline in it, but a server can send one."""
-    texts = (each.replace(NEWLINE, "\n") for each in row[:4])
+    uri, rel, start, end = (each.replace(NEWLINE, "\n") for each in row[:4])
     info = (each.replace(NEWLINE, "\n") if isinstance(each, str) else each for each in row.info)
-    return Row(*texts, Info(*info))  # type: ignore[arg-type]
+    return Row(uri, rel, start, end, Info(*info))  # type: ignore[arg-type]
 
 
 def _weight(row: Row) -> float:

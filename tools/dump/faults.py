@@ -24,15 +24,15 @@ class Faults:
     def note(self, line: int, reason: str) -> None:
         """Skip this line; raises UsageError if there are too many of them."""
         self.number += 1
-        if len(self.told) < MOST_TOLD:
-            self.told.append((line, reason))
-            logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
         if self.number > self._most:
             raise UsageError(
                 f"{self._path} has more than {self._most:,} lines that cannot be read, the last "
                 f"is line {line:,}: {reason}; is it an assertions file? "
                 f"(dump.max_malformed allows more)"
             )
+        if len(self.told) < MOST_TOLD:
+            self.told.append((line, reason))
+            logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
 
     def summary(self) -> str | None:
         """One sentence, None if every line was good."""
