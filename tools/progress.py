@@ -121,6 +121,35 @@ def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int],
         yield shown.update
 
 
+@contextmanager
+def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """For bytes of which some may be there already; call it with how many are, and of how many."""
+    text = (
+        f"{title:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}} bytes, {{rate_fmt}}, "
+        "{remaining} left"
+    )
+    hidden = quiet or not sys.stderr.isatty()
+    shown: tqdm[Any] | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        if shown is None:
+            shown = tqdm(
+                initial=done, total=total, unit="B", unit_scale=True, bar_format=text,
+                disable=hidden,
+            )  # fmt: skip
+        if done < shown.n:
+            shown.reset()
+        shown.total = total
+        shown.update(done - shown.n)
+
+    try:
+        yield show
+    finally:
+        if shown is not None:
+            shown.close()
+
+
 def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     """Two columns, numbers to the right."""
     cells = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]

@@ -1,0 +1,1 @@
+"""ConceptNet's dump: getting it, reading it, finding things in it."""
