@@ -139,6 +139,7 @@ def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
                 disable=hidden,
             )  # fmt: skip
         if done < shown.n:
+            shown.initial = 0  # begun anew: what was there before is not there now
             shown.reset()
         shown.total = total
         shown.update(done - shown.n)

@@ -103,18 +103,19 @@ def render(row: Row) -> dict[str, Any]:
         "@id": row.uri,
         "@type": "Edge",
         "dataset": info["dataset"],
-        "end": _node(row.end, info.get("surfaceEnd")),
+        "end": node(row.end, info.get("surfaceEnd")),
         "license": info["license"],
         "rel": {"@id": row.rel, "@type": "Relation", "label": label(row.rel)},
         "sources": [_source(source) for source in info["sources"]],
-        "start": _node(row.start, info.get("surfaceStart")),
+        "start": node(row.start, info.get("surfaceStart")),
         "surfaceText": info.get("surfaceText"),
         "weight": info["weight"],
     }
 
 
-def _node(uri: str, surface: str | None) -> dict[str, Any]:
-    node: dict[str, Any] = {
+def node(uri: str, surface: str | None = None) -> dict[str, Any]:
+    """One end of an edge as the web API shows it."""
+    shown: dict[str, Any] = {
         "@id": uri,
         "@type": "Node",
         "label": label(uri) if surface is None else surface,
@@ -122,14 +123,14 @@ def _node(uri: str, surface: str | None) -> dict[str, Any]:
     }
     if is_external(uri):
         address = urlsplit(uri)
-        node["path"] = address.path
-        node["site"] = address.netloc
-        node["site_available"] = address.netloc not in _DEAD_SITES
+        shown["path"] = address.path
+        shown["site"] = address.netloc
+        shown["site_available"] = address.netloc not in _DEAD_SITES
     else:
-        node["language"] = language(uri)
+        shown["language"] = language(uri)
         if (meaning := sense(uri)) is not None:
-            node["sense_label"] = _sense_label(meaning)
-    return node
+            shown["sense_label"] = _sense_label(meaning)
+    return shown
 
 
 def _sense_label(meaning: str) -> str:
