@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import random
 import time
@@ -159,6 +160,15 @@ def test_bytes_behind_the_announced_ones_are_not_read(server: DumpServer, path: 
     assert is_alone(path)
 
 
+def test_a_packed_file_stays_packed_whatever_the_server_calls_it(
+    server: DumpServer, path: Path
+) -> None:
+    server.body, server.more_headers = gzip.compress(BODY), ["Content-Encoding: gzip"]
+    server.turns = [Turn(sent=200_000)]
+    fetch(server.file, path, server.body)
+    assert is_alone(path, server.body)
+
+
 def test_a_server_in_trouble_is_asked_again(server: DumpServer, path: Path) -> None:
     pause = Turn(503, (("Retry-After", "0"),))
     server.turns = [Turn(503), pause, Turn(sent=1000), Turn(502), Turn(503)]
@@ -224,6 +234,7 @@ def test_a_file_that_changed_meanwhile_is_begun_anew(
     server.body, server.heeds_versions = OTHER, heeds_versions
     fetch(server.file, path, OTHER)
     assert is_alone(path, OTHER)
+    assert len(server.requests) == (1 if heeds_versions else 2)
 
 
 def test_a_file_that_changes_between_two_tries_is_begun_anew(
@@ -277,6 +288,21 @@ def test_a_redirect_to_another_host_keeps_the_range(server: DumpServer, path: Pa
             remote.fetch(file, path, client, settings, lambda *_: None, lambda *_: None)
         assert second.ranges == ["", "bytes=200000-"]
     assert is_alone(path)
+
+
+class Late(part.Part):
+    """Opens what another process finishes in the same moment."""
+
+    def _lock(self) -> None:
+        self.path.replace(self.path.with_suffix(""))
+        super()._lock()
+
+
+def test_a_file_that_is_just_being_finished_is_left_alone(server: DumpServer, path: Path) -> None:
+    cut_off(server, path)
+    with pytest.raises(AlreadyRunning), Late(path, server.file, None, lambda *_: None):
+        pass
+    assert path.stat().st_size == 200_000
 
 
 def test_two_downloads_of_one_file_do_not_meet(server: DumpServer, path: Path) -> None:

@@ -28,6 +28,7 @@ class DumpServer(FaultServer):
     def __init__(self, body: bytes, *turns: Turn) -> None:
         super().__init__()
         self.body, self.turns = body, list(turns)
+        self.more_headers: list[str] = []
         self.has_ranges, self.tells_version, self.heeds_versions = True, True, True
 
     @property
@@ -69,6 +70,7 @@ class DumpServer(FaultServer):
     def _head(self, begin: int, length: int | None) -> bytes:
         size = len(self.body)
         lines = ["HTTP/1.1 200 OK" if not begin else "HTTP/1.1 206 Partial Content"]
+        lines += self.more_headers
         if begin:
             lines.append(f"Content-Range: bytes {begin}-{size - 1}/{size}")
         if length != -1:
