@@ -252,6 +252,18 @@ def test_what_came_from_another_address_is_begun_anew(server: DumpServer, path: 
     assert server.ranges == [""]
 
 
+def test_what_came_from_another_address_stays_until_this_one_sends_something(
+    server: DumpServer, path: Path
+) -> None:
+    cut_off(server, path)
+    with pytest.raises(Unreachable):
+        fetch(f"{server.url}/status/404", path)
+    assert left_behind(path) == 200_000
+    fetch(server.file, path)
+    assert is_alone(path)
+    assert server.ranges == ["", "bytes=200000-"]
+
+
 @pytest.mark.parametrize("note", [b"", b"{}", b"[1,2,3]", b"[[],[],[],[]]", b"\xff"])
 def test_a_part_whose_note_cannot_be_read_is_begun_anew(
     server: DumpServer, path: Path, note: bytes

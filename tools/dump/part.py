@@ -144,7 +144,7 @@ class Part:
         return aside
 
     def _leave(self) -> None:
-        if not self.size:  # nothing worth keeping
+        if not os.fstat(self._fd).st_size:  # nothing worth keeping
             self.path.unlink(missing_ok=True)
             self._note.unlink(missing_ok=True)
         os.close(self._fd)
