@@ -46,6 +46,7 @@ COMMANDS = {
     "export": "write the graph as files for neo4j-admin's import (export DIR)",
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
+    "download": "fetch ConceptNet's dump, or go on with it (download [PATH])",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",
     "ship": "send the media to the receiving node now (--batch NAME, --list, --dry-run)",
@@ -59,6 +60,7 @@ TARGETED = {
     "export": commands.export_graph,
     "credits": commands.print_credits,
     "sheet": commands.write_sheets,
+    "download": commands.download,
 }
 """Commands that take one more word."""
 
@@ -285,7 +287,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("command", nargs="?", default=NAME, choices=COMMANDS, metavar="COMMAND")
-    add("target", nargs="?", metavar="DIR|URI", help="for export: a folder; else a concept")
+    add(
+        "target",
+        nargs="?",
+        metavar="DIR|URI|PATH",
+        help="for export: a folder; for download: a file; else a concept",
+    )
     add(
         "--from",
         dest="source_graph",
@@ -311,6 +318,8 @@ def parser() -> argparse.ArgumentParser:
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
+    add("--url", help="for download: another file than the dump, with its --sha256")
+    add("--sha256", metavar="HEX", help="for download: the hash that file must have")
     add("--reason", metavar="TEXT", help="for retry: a part of the reason, as history.py shows it")
     add("--now", action="store_true", help="for ship: at once, which is the default")
     add("--batch", metavar="NAME", help="for ship: this one only, even if the node refused it")

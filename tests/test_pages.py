@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.test_dump_index import SLICE, WORLD
+from tests.test_dump_index import SLICE, WORLD, line
 from tools.dump.build import index_of, open_index
 from tools.dump.index import Index
 from tools.mirror.pages import (
@@ -134,8 +134,81 @@ def test_encoded_slashes_and_control_characters_in_a_path(client: Client, path: 
     assert len(page["edges"]) == 8
 
 
-def test_grouped_is_ignored(client: Client) -> None:
-    assert client.json("/c/en/dog?grouped=true") == client.json("/c/en/dog")
+# Grouped
+
+
+def test_a_grouped_page_tells_of_the_node_and_of_its_features(client: Client) -> None:
+    page = client.json("/c/en/dog?grouped=true")
+    features = page.pop("features")
+    assert page == {
+        "@context": CONTEXT,
+        "@id": "/c/en/dog",
+        "@type": "Node",
+        "label": "dog",
+        "language": "en",
+        "term": "/c/en/dog",
+        "version": "5.8.1",
+    }
+    assert [each["@id"] for each in features] == [
+        "/query?rel=/r/IsA&start=/c/en/dog",
+        "/query?rel=/r/Synonym&node=/c/en/dog",
+        "/query?rel=/r/ExternalURL&start=/c/en/dog",
+        "/query?rel=/r/RelatedTo&node=/c/en/dog",
+        "/query?rel=/r/Antonym&node=/c/en/dog",
+        "/query?rel=/r/DistinctFrom&node=/c/en/dog",
+    ]
+    assert features[0]["feature"] == {"rel": "/r/IsA", "start": "/c/en/dog"}
+    assert [each["symmetric"] for each in features] == [False, True, False, True, True, True]
+    assert all("view" not in each for each in features)
+
+
+def test_the_features_of_a_page_hold_what_their_queries_find(client: Client) -> None:
+    features = client.json("/c/en/dog?grouped=true")["features"]
+    for each in features:
+        assert each["edges"] == client.json(each["@id"])["edges"]
+    assert sum(len(each["edges"]) for each in features) == 8
+
+
+def test_an_edge_between_two_senses_is_in_both_features() -> None:
+    lines = [line("/r/HasA", "/c/en/dog/n", "/c/en/dog/v"), line("/r/HasA", "/c/en/x", "/c/en/dog")]
+    features = Client(index_of(lines)).json("/c/en/dog?grouped=true")["features"]
+    assert {each["@id"]: len(each["edges"]) for each in features} == {
+        "/query?rel=/r/HasA&end=/c/en/dog": 2,
+        "/query?rel=/r/HasA&start=/c/en/dog": 1,
+    }
+
+
+def test_a_feature_with_more_edges_says_where_they_are(client: Client, crowded: Client) -> None:
+    feature = client.json("/c/en/animal?grouped=true&limit=0")["features"][0]
+    assert feature["edges"] == []
+    feature = crowded.json("/c/en/dog?grouped=true&limit=1000")["features"][0]
+    assert len(feature["edges"]) == 100
+    assert feature["view"]["nextPage"] == (
+        "/query?rel=/r/Antonym&node=/c/en/dog&offset=100&limit=100"
+    )
+    more = crowded.json(feature["view"]["nextPage"])["edges"]
+    assert not {edge["@id"] for edge in more} & {edge["@id"] for edge in feature["edges"]}
+    assert len(crowded.json("/c/en/dog?grouped=true")["features"][0]["edges"]) == 20
+
+
+def test_a_missing_node_and_a_relation_cannot_be_grouped(client: Client) -> None:
+    missing = client.json("/c/en/no_such?grouped=true")
+    assert missing["error"] == {"details": "'no such' is not a node in ConceptNet.", "status": 404}
+    assert (missing["@id"], "features" in missing) == ("/c/en/no_such", False)
+    assert client.json("/r/IsA?grouped=true")["error"]["status"] == 400
+
+
+@pytest.mark.parametrize("grouped", ["false", "", "1"])
+def test_only_true_groups(client: Client, grouped: str) -> None:
+    assert client.json(f"/c/en/dog?grouped={grouped}") == client.json("/c/en/dog")
+
+
+@pytest.mark.parametrize("path", ["/related/c/en/dog", "/related/list/en/a,b@-1", "/relatedness"])
+def test_what_needs_word_embeddings_is_refused_in_words(client: Client, path: str) -> None:
+    answer = client.get(f"{path}?node1=/c/en/dog&node2=/c/en/cat")
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["status"]) == (404, 404)
+    assert "needs word embeddings" in error["details"]
 
 
 EDGE = "/a/[/r/IsA/,/c/en/washington,_d.c/,/c/en/city/n/]"
@@ -287,7 +360,7 @@ def test_a_missing_edge_is_http_200(client: Client) -> None:
     }
 
 
-@pytest.mark.parametrize("path", ["/nope", "/c", "/c/", "/x/en/dog", "/related/c/en/dog", "/uri"])
+@pytest.mark.parametrize("path", ["/nope", "/c", "/c/", "/x/en/dog", "/related", "/uris"])
 def test_an_address_that_leads_nowhere_is_http_404(client: Client, path: str) -> None:
     reply = client.get(path)
     assert reply.status == 404

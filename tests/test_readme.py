@@ -409,7 +409,7 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
     offered = "".join(run(each, "--help").stdout for each in scripts) + "".join(
         script_help.values()
     )
-    for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", TEXT)):
+    for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", TEXT)):
         assert re.search(rf"{flag}\b(?!-)", offered), flag
     for command in set(re.findall(r"python main\.py ([a-z]+)", TEXT)):
         assert command in main.COMMANDS

@@ -9,19 +9,24 @@ import signal
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from tools import credits
 from tools.add import Counts, Graph
 from tools.copying import arrived, copy
+from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from tools.export import export
 from tools.graphs import is_same, open_graph, visit_graph
+from tools.guard import host_of
+from tools.http import Client
 from tools.instance import only_instance
 from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
 from tools.pools import Pools
-from tools.progress import bar
+from tools.progress import bar, byte_bar
+from tools.proxy import Proxies
 from tools.sample import world
 from tools.settings import Settings
 from tools.wishes import wish_for_retry
@@ -121,6 +126,24 @@ def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
         return None
     with bar("pages", len(concepts), quiet) as show:
         return index(graph, settings.media, concepts, settings.sheets, show)
+
+
+def download(settings: Settings, arguments: argparse.Namespace) -> int:
+    """ConceptNet's dump, or another file whose hash is known."""
+    file = remote.chosen(arguments.url, arguments.sha256)
+    path = Path(arguments.target) if arguments.target else remote.default_path(file)
+    trusted = [host_of(arguments.url)] if arguments.url else []  # whoever names it wants it
+    quiet = arguments.quiet
+    with byte_bar("proven", quiet) as prove:
+        if remote.is_there(file, path, prove):
+            print(f"{path} is already there and right")
+            return 0
+        client = Client(settings.http, Proxies(settings.proxy.urls), Event(), 1, trusted=trusted)
+        with closing(client), byte_bar("fetched", quiet) as show:
+            remote.fetch(file, path, client, settings.http, show, prove)
+    if not quiet:
+        print(f"{path} is complete and has the SHA-256 {file.sha256}")
+    return 0
 
 
 def retry(settings: Settings, reason: str) -> int:

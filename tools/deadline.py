@@ -40,6 +40,12 @@ class DeadlineReader(io.RawIOBase):
         self._sock = sock
         self.deadline = time.monotonic() + (sock.gettimeout() or 0.0)
         self.ended = False
+        self._silence: float | None = None
+
+    def bear(self, silence: float) -> None:
+        """From now on the deadline is for the next byte: only so many seconds of silence end it."""
+        self._silence = silence
+        self._renew(silence)
 
     def readable(self) -> bool:
         return True
@@ -52,7 +58,14 @@ class DeadlineReader(io.RawIOBase):
             self._sock.settimeout(left)
         count = self._raw.readinto(buffer)
         self.ended = count == 0
+        if count and self._silence is not None:
+            self._renew(self._silence)
         return count
+
+    def _renew(self, seconds: float) -> None:
+        self.deadline = time.monotonic() + seconds
+        if (self._sock.gettimeout() or 0.0) < seconds:  # it was shortened on the way
+            self._sock.settimeout(seconds)
 
     def close(self) -> None:
         self._raw.close()
@@ -71,6 +84,11 @@ class DeadlineResponse(http.client.HTTPResponse):
         super().begin()
         if self._reader.ended:  # http.client takes the end of the connection for an empty line
             raise ConnectionError("cut off within the headers")
+
+
+def bear(response: urllib3.BaseHTTPResponse, silence: float) -> None:
+    """The rest of this answer may take any time, but for so many seconds of silence."""
+    cast(Any, response)._fp._reader.bear(silence)
 
 
 class GuardedConnection(HTTPConnection):

@@ -12,7 +12,7 @@ import itertools
 import logging
 import random
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,14 +24,14 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
-from tools.deadline import DeadlineAdapter
+from tools.deadline import DeadlineAdapter, bear
 from tools.errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from tools.guard import Guard, host_named, host_of
 from tools.limits import Limit as Limit
 from tools.limits import Limits, merged, pause_asked
 from tools.proxy import Proxies, without_password
 from tools.settings import HttpSettings
-from tools.sink import Memory, pour, skip
+from tools.sink import Memory, pass_on, pour, skip
 from tools.sink import Sink as Sink
 
 logger = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ MAX_REDIRECTS = 5
 FIRST_GAP_S = 0.5
 TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+NO_SECRETS = frozenset({"Range", "If-Range"})
 NO_LIMITS: Mapping[str, Limit] = MappingProxyType({})
 NO_ADDRESSES = (requests.exceptions.InvalidURL, urllib3.exceptions.LocationValueError)
 NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
@@ -72,6 +73,7 @@ class Asking(NamedTuple):
     into: Sink
     timeout: urllib3.Timeout
     tries: int
+    silence: float | None
 
 
 class Client:
@@ -118,13 +120,16 @@ class Client:
         headers: Mapping[str, str] | None = None,
         into: Sink | None = None,
         seconds: float | None = None,
+        silence: float | None = None,
     ) -> Answer:
         """The answer to a GET, after retries and redirects; only 2xx is an answer.
 
         `headers` may hold credentials: another host does not get them. `seconds` are for each
-        whole answer.
+        whole answer. With `silence` a sink gets the body as it was sent, however long that takes:
+        only so many seconds without a byte end it.
         """
         own = self._headers | {"Accept": accept}
+        own |= {name: value for name, value in (headers or {}).items() if name in NO_SECRETS}
         if into is not None:
             own["Accept-Encoding"] = "identity"
         asking = Asking(
@@ -134,6 +139,7 @@ class Client:
             Memory(self._settings.max_bytes) if into is None else into,
             self._timeout if seconds is None else self._timeout_of(seconds),
             tries or self._settings.tries,
+            silence,
         )
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._get_with_retries(asking)
@@ -223,8 +229,7 @@ class Client:
         response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
         exchange.status = response.status
         try:
-            is_good = 200 <= response.status < 300
-            for count in pour(response, asking.into) if is_good else skip(response):
+            for count in _read(response, asking):
                 exchange.size += count
         except BaseException:
             response.close()  # half an answer: this connection is of no further use
@@ -235,6 +240,15 @@ class Client:
     def _wait(self, seconds: float) -> None:
         if self._stop.wait(seconds):
             raise Interrupted("stopping")
+
+
+def _read(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
+    if not 200 <= response.status < 300:
+        return skip(response)
+    if asking.silence is None:
+        return pour(response, asking.into)
+    bear(response, asking.silence)
+    return pass_on(response, asking.into)
 
 
 def user_agent(contact: str) -> str:

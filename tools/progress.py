@@ -82,7 +82,7 @@ class Progress:
 
     def _open_bars(self) -> None:
         if self._file is not None:
-            self._read = byte_bar("read", self._file.size)
+            self._read = _bytes("read", 0, self._file.size)
         for stage in self._shown:
             text = f"{stage.name:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}} known, {{rate_fmt}}"
             self._bars[stage.name] = tqdm(
@@ -129,13 +129,6 @@ class Progress:
             return
 
 
-def byte_bar(title: str, total: int, hidden: bool = False) -> tqdm[Any]:
-    """For a file that is read."""
-    text = f"{title:9} {{l_bar}}{{bar:30}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
-    text += "{remaining} left"
-    return tqdm(total=total, unit="B", unit_scale=True, bar_format=text, disable=hidden)
-
-
 @contextmanager
 def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
     """For work whose size is known; call what it gives with how much more is done."""
@@ -145,6 +138,36 @@ def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int],
     hidden = quiet or not sys.stderr.isatty()
     with tqdm(total=total, unit="", bar_format=text, disable=hidden) as shown:
         yield shown.update
+
+
+@contextmanager
+def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """For bytes of which some may be there already; call it with how many are, and of how many."""
+    hidden = quiet or not sys.stderr.isatty()
+    shown: tqdm[Any] | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        shown = shown or _bytes(title, done, total, hidden)
+        if done < shown.n:
+            shown.initial = 0  # begun anew: what was there before is not there now
+            shown.reset()
+        shown.total = total
+        shown.update(done - shown.n)
+
+    try:
+        yield show
+    finally:
+        if shown is not None:
+            shown.close()
+
+
+def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]:
+    text = f"{title:9} {{l_bar}}{{bar:30}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
+    text += "{remaining} left"
+    return tqdm(
+        initial=done, total=total, unit="B", unit_scale=True, bar_format=text, disable=hidden
+    )
 
 
 def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:

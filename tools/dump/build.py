@@ -22,7 +22,6 @@ from typing import Any
 
 import orjson
 
-from tools.add import unseen
 from tools.dump.faults import Faults
 from tools.dump.index import Index
 from tools.dump.lines import BEGINNING, Lines, Position
@@ -38,8 +37,11 @@ FORMAT = 1
 SEGMENT_LINES = 16_000_000  # where a build can go on, however few of the lines it keeps
 NOTE, LOCK = "note.json", "LOCK"
 
-Show = Callable[[int], object]
-"""Told how many more bytes of the file are done."""
+Show = Callable[[int, int], object]
+"""Told how many bytes of the file are read, and how many there are."""
+
+
+def unseen(_done: int, _total: int) -> None: ...
 
 
 def open_index(
@@ -115,7 +117,7 @@ class Builder:
         return {key: self._note[key] for key in ("size", "sha256")}
 
     def _write_segments(self, number: int, at: Position, faults: Faults) -> Position:
-        sieve, shown, begun = Sieve(self._wanted, faults), 0, at.lines
+        sieve, begun = Sieve(self._wanted, faults), at.lines
         writer = SegmentWriter(self._part / f"{number:04}.part")
         try:
             for chunk in self._lines.chunks(at):
@@ -126,8 +128,7 @@ class Builder:
                     _complete(writer, at, faults)
                     number, begun = number + 1, at.lines
                     writer = SegmentWriter(self._part / f"{number:04}.part")
-                self._show(self._lines.packed - shown)
-                shown = self._lines.packed
+                self._show(self._lines.packed, self._lines.size)
             _complete(writer, at, faults)
         finally:
             writer.close()

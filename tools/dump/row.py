@@ -104,18 +104,19 @@ def render(row: Row) -> dict[str, Any]:
         "@id": row.uri,
         "@type": "Edge",
         "dataset": info.dataset,
-        "end": _node(row.end, info.end),
+        "end": node(row.end, info.end),
         "license": info.license,
         "rel": {"@id": row.rel, "@type": "Relation", "label": label(row.rel)},
         "sources": [_source(source) for source in info.sources],
-        "start": _node(row.start, info.start),
+        "start": node(row.start, info.start),
         "surfaceText": info.text,
         "weight": info.weight,
     }
 
 
-def _node(uri: str, surface: str | None) -> dict[str, Any]:
-    node: dict[str, Any] = {
+def node(uri: str, surface: str | None = None) -> dict[str, Any]:
+    """One end of an edge as the web API shows it."""
+    shown: dict[str, Any] = {
         "@id": uri,
         "@type": "Node",
         "label": label(uri) if surface is None else surface,
@@ -123,14 +124,14 @@ def _node(uri: str, surface: str | None) -> dict[str, Any]:
     }
     if is_external(uri):
         address = urlsplit(uri)
-        node["path"] = address.path
-        node["site"] = address.netloc
-        node["site_available"] = address.netloc not in _DEAD_SITES
+        shown["path"] = address.path
+        shown["site"] = address.netloc
+        shown["site_available"] = address.netloc not in _DEAD_SITES
     else:
-        node["language"] = language(uri)
+        shown["language"] = language(uri)
         if (meaning := sense(uri)) is not None:
-            node["sense_label"] = _sense_label(meaning)
-    return node
+            shown["sense_label"] = _sense_label(meaning)
+    return shown
 
 
 def _sense_label(meaning: str) -> str:

@@ -4,8 +4,8 @@ Promise: the same paths, parameters, JSON shapes and errors as version 5.8.1, do
 a missing node is HTTP 200 with an error inside, so is a page past the end, and limit=0 points to
 itself for ever. Unlike the original, no query is cut off at 10,000 edges, and pages neither lose
 nor repeat an edge as long as `Index.find` does not.
-Limits: nodes, relations, datasets, sources, edges and queries; no /related, no /relatedness, no
-/uri, and `grouped` is ignored.
+Limits: no /related and no /relatedness, which need word embeddings. What a page is grouped by is
+learnt from the 10,000 heaviest edges of its concept.
 """
 
 from __future__ import annotations
@@ -21,19 +21,31 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 import orjson
 
 from tools.dump.index import Index
-from tools.dump.row import render
+from tools.dump.row import Row, node, render
+from tools.mirror import context, standard
+from tools.uri import label, prefixes
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 VERSION = "5.8.1"
 JSON = "application/json"
+JSON_LD = "application/ld+json"
 HTML = "text/html; charset=utf-8"
 
 _WELCOME = (
     "See http://www.conceptnet.io for more information about ConceptNet, "
     "and http://api.conceptnet.io/docs for the API documentation."
 )
+_STANDARD = ("/uri", "/normalize", "/standardize")
+_EMBEDDINGS = re.compile(r"/related/.+|/relatedness", re.DOTALL)
 _CRITERION = {"c": "node", "r": "rel", "d": "dataset", "s": "source"}
 _QUERY_KEYS = frozenset({"start", "end", "rel", "node", "other", "source", "uri"})
+_SYMMETRIC = frozenset(
+    {
+        *("/r/RelatedTo", "/r/SimilarTo", "/r/EtymologicallyRelatedTo"),
+        *("/r/Synonym", "/r/Antonym", "/r/DistinctFrom"),
+    }
+)
+_SCANNED = 10_000
 _LOOKUP = re.compile(r"/([acdrs])/([^/].*)", re.DOTALL)
 _QUALITY = re.compile(r"q\s*=\s*(\d(?:\.\d*)?)")
 _WITHOUT_CONTROLS = dict.fromkeys([*range(0x20), 0x7F])
@@ -86,16 +98,33 @@ def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Answer:
         return json_answer({"@context": CONTEXT, "rdfs:comment": _WELCOME})
     if route in ("/query", "/search"):
         return json_answer(query_page(assertions, query))
+    if route in _STANDARD:
+        return standard_answer(query)
+    if route == context.PATH:
+        return Answer(200, orjson.dumps({"@context": context.CONTEXT}), JSON_LD)
+    if _EMBEDDINGS.fullmatch(route):
+        return json_error(404, f"{route!r} needs word embeddings, which this server does not have.")
     if found := _LOOKUP.fullmatch(path):
         uri = f"/{found[1]}/{found[2].strip('/')}"
         return json_answer(lookup_page(assertions, uri, query))
     return _redirect_or_not_found(path, query)
 
 
+def standard_answer(query: Mapping[str, str]) -> Answer:
+    """The concept that a text in a language names, whether or not there is an edge of it."""
+    language, text = query.get("language"), query.get("text") or query.get("term")
+    if not language or not text:
+        missing = "text" if language else "language"
+        return json_error(400, f"Please specify a '{missing}' parameter.")
+    return json_answer({"@context": CONTEXT, "@id": standard.concept(language, text)})
+
+
 def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
     """The page of a node, relation, dataset or source, or the single edge of an /a/ URI."""
     if uri.startswith("/a/"):
         return edge_page(assertions, uri)
+    if query.get("grouped") == "true":
+        return grouped_page(assertions, uri, number(query, "limit", default=20, largest=100))
     place = _Place(uri, {}, *_window(query, default_limit=20))
     page = _listing(assertions, {_CRITERION[uri[1]]: uri}, place)
     if not page["edges"] and "nextPage" not in page.get("view", {}):
@@ -110,11 +139,25 @@ def edge_page(assertions: Index, uri: str) -> dict[str, Any]:
     return _with_version(render(row))
 
 
+def grouped_page(assertions: Index, uri: str, limit: int) -> dict[str, Any]:
+    """A concept's edges by what they say of it: their relation, and at which end it stands."""
+    if not uri.startswith("/c/"):
+        details = "Only concept nodes (starting with /c/) can be grouped by feature."
+        return _with_error({}, 400, details)
+    rows, _ = assertions.find({"node": uri}, 0, _SCANNED)
+    features = dict.fromkeys(feature for row in rows for feature in _features(row, uri))
+    if not features:
+        return _with_error(node(uri), 404, f"{label(uri)!r} is not a node in ConceptNet.")
+    groups = [_group(assertions, rel, side, uri, limit) for rel, side in features]
+    groups.sort(key=lambda group: -group.weight)
+    return _with_version({**node(uri), "features": [group.shown for group in groups]})
+
+
 def query_page(assertions: Index, query: Mapping[str, str]) -> dict[str, Any]:
     asked = {key: value for key, value in query.items() if key in _QUERY_KEYS}
     criteria = {key: value for key, value in asked.items() if key != "uri"}
-    place = _Place("/query", asked, *_window(query, default_limit=50))
-    return _listing(assertions, criteria, place)
+    place = _Place("/query", dict(sorted(asked.items())), *_window(query, default_limit=50))
+    return {**_listing(assertions, criteria, place), "@id": _url("/query", asked.items())}
 
 
 def number(query: Mapping[str, str], key: str, default: int, largest: int) -> int:
@@ -163,8 +206,13 @@ class _Place(NamedTuple):
     limit: int
 
     def at(self, offset: int) -> str:
-        pairs = sorted(self.parameters.items())
+        pairs = self.parameters.items()
         return _url(self.path, [*pairs, ("offset", offset), ("limit", self.limit)])
+
+
+class _Group(NamedTuple):
+    weight: float
+    shown: dict[str, Any]
 
 
 def _window(query: Mapping[str, str], default_limit: int) -> tuple[int, int]:
@@ -179,6 +227,29 @@ def _listing(assertions: Index, criteria: Mapping[str, str], place: _Place) -> d
     if has_more or place.offset:
         page["view"] = _view(place, has_more)
     return page
+
+
+def _features(row: Row, uri: str) -> list[tuple[str, str]]:
+    """The relation of an edge with the side on which the concept stands; it may be both."""
+    if row.rel in _SYMMETRIC:
+        return [(row.rel, "node")]
+    sides = {"start": row.start, "end": row.end}
+    return [(row.rel, side) for side, end in sides.items() if uri in prefixes(end)]
+
+
+def _group(assertions: Index, rel: str, side: str, uri: str, limit: int) -> _Group:
+    feature = {"rel": rel, side: uri}
+    rows, has_more = assertions.find(feature, 0, limit)
+    edges = [render(row) for row in rows]
+    shown = {
+        "@id": _url("/query", feature.items()),
+        "feature": feature,
+        "symmetric": side == "node",
+        "edges": edges,
+    }
+    if has_more:
+        shown["view"] = _view(_Place("/query", feature, 0, limit), has_more)
+    return _Group(sum(edge["weight"] for edge in edges), shown)
 
 
 def _view(place: _Place, has_more: bool) -> dict[str, str]:

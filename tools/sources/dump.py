@@ -6,14 +6,12 @@ any number of threads. The first use makes an index beside the file.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.add import Relation
 from tools.dump.build import open_index
 from tools.dump.index import Index
-from tools.dump.lines import Lines
 from tools.dump.row import relation_of
 from tools.errors import GiveUp
 from tools.progress import byte_bar
@@ -43,6 +41,5 @@ class DumpSource:
 
 def opened(path: Path, wanted: Filter | None, settings: DumpSettings, quiet: bool) -> Index:
     """The index of a file, with a bar while it is made."""
-    hidden = quiet or not sys.stderr.isatty()
-    with byte_bar("index", Lines(path).size, hidden) as bar:
-        return open_index(path, wanted, settings.max_malformed, settings.index, bar.update)
+    with byte_bar("index", quiet) as show:
+        return open_index(path, wanted, settings.max_malformed, settings.index, show)
