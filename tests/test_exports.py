@@ -22,45 +22,21 @@ import rdflib
 from rdflib import RDF, RDFS, Literal, URIRef
 
 from tests.command import Here, run, start
+from tests.export_world import exported, hostile, sample_graph
 from tests.faults.injection import wait_until
-from tests.graph_world import HARD, Contents, fill, in_sqlite
-from tests.store_contract import image, relation, write
-from tools.add import Entity, Media, unseen
+from tests.graph_world import Contents, in_sqlite
+from tests.store_contract import relation, write
+from tools.add import Media, unseen
 from tools.copying import BATCH
 from tools.errors import AlreadyRunning
-from tools.exports import FORMATS, export, parquet
+from tools.exports import FORMATS, parquet
 from tools.exports.folder import TITLE, new_folder
 from tools.exports.ntriples import ELEMENTS, OF_MEDIA, OURS, SCHEMA, TERMS
 from tools.exports.split import Split
 from tools.graphs.sqlite import SqliteGraph
-from tools.sample import world
 
-CONTROL = "".join(map(chr, (*range(1, 0x20), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0xFEFF)))
-NAMES = ["NA", "null", "nan", "None", "=1+1", "@x", "-", " ", "\t", '"', "'", "#", CONTROL]
-CONCEPTS = [
-    *("/c/en/100%", "/c/en/a%20b", "/c/en/a|b", "/c/en/a\\|b", "/c/en/<x>{y}^`", "/c/zh/狗"),
-    *("/c/en/a#b#c?d", "/c/en/[x]", "/c/en/no\xa0break", "/c/en/\U0001f600", "/c/en/\ue000"),
-]
-TRICKY = [
-    image(path)._replace(title=title, license_url=address, page=address, author=CONTROL)
-    for path, title, address in (
-        ("0.jpg", "=cmd", "javascript:alert(1)"),
-        ("-1 %20|x.png", HARD, "https://example.org/a b<c>"),
-        ("'@#.png", "", "https://example.org/ü?a=%20&b#c"),
-    )
-]
 BY_KEY = {"entity": "uri", "relation": "uri", "media": "path"}
 TABLES = {"entity": "entities", "relation": "relations", "media": "media"}
-
-
-def hostile(file: Path) -> Path:
-    with closing(SqliteGraph(file)) as graph:
-        fill(graph)
-        write(graph, *(relation("RelatedTo", each, "/c/en/dog") for each in CONCEPTS))
-        graph.write([Entity(f"/c/en/name_{at}", name, "en", f"/c/en/name_{at}", name)
-                     for at, name in enumerate(NAMES)], ())  # fmt: skip
-        graph.attach({"/c/en/100%": TRICKY})
-    return file
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every relation of the sample world, without a harvest."""
-    file = tmp_path_factory.mktemp("sample") / "graph.db"
-    with closing(SqliteGraph(file)) as graph:
-        lines = [line.split("\t") for line in world.lines()]
-        write(graph, *(relation(rel[3:], start, end) for _, rel, start, end, _ in lines
-                       if start.startswith("/c/") and end.startswith("/c/")))  # fmt: skip
-    return file
-
-
-def exported(file: Path, folder: Path, name: str, **options: int) -> Path:
-    with closing(SqliteGraph(file)) as graph:
-        export(graph, folder, unseen, name, **options)
-    return folder
+    return sample_graph(tmp_path_factory.mktemp("sample") / "graph.db")
 
 
 def expected(file: Path) -> Contents:
@@ -409,11 +373,13 @@ def test_what_comes_after_the_first_look_is_for_training(sample: Path, tmp_path:
     assert set(split.sides(late)) == {"train"}
 
 
-def test_pykeen_reads_the_split(sample: Path, tmp_path: Path) -> None:
+def test_pykeen_reads_the_split(sample: Path, file: Path, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         triples = pytest.importorskip("pykeen.triples", reason="PyKEEN is not installed")
         folder = exported(sample, tmp_path / "x", "pykeen")
+        strange = exported(file, tmp_path / "y", "pykeen") / "train.tsv"
+        labels = set(triples.TriplesFactory.from_path(strange).entity_to_id)
         train = triples.TriplesFactory.from_path(folder / "train.tsv")
         others = [
             triples.TriplesFactory.from_path(
@@ -423,6 +389,8 @@ def test_pykeen_reads_the_split(sample: Path, tmp_path: Path) -> None:
             )
             for side in ("valid", "test")
         ]
+    relations = expected(file)["relation"]
+    assert labels == {row[end] for row in relations for end in ("start", "end")}
     sides = read_sides(folder)
     found = [each.num_triples for each in (train, *others)]
     assert found == [len(sides[side]) for side in SIDES]
