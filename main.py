@@ -21,6 +21,7 @@ from tools.assist import Assist
 from tools.belongings import check_graph, check_media
 from tools.dump.build import index_of
 from tools.errors import HarvestError, Unavailable, UsageError
+from tools.exports import DEFAULT, FORMATS
 from tools.graphs import open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
@@ -43,7 +44,7 @@ COMMANDS = {
     **JOBS,
     "jobs": "list the jobs",
     "copy": "copy a graph into another one (--from sqlite:PATH --graph neo4j://...)",
-    "export": "write the graph as files for neo4j-admin's import (export DIR)",
+    "export": "write the graph as files for other tools (export --format NAME DIR)",
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
     "download": "fetch ConceptNet's dump, or go on with it (download [PATH])",
@@ -299,8 +300,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="for copy: what is read (default: the embedded graph)",
     )
-    formats = ["neo4j-csv", "text", "csv"]
-    add("--format", choices=formats, help="of export: neo4j-csv; of credits: text (default) or csv")
+    add(
+        "--format",
+        metavar="NAME",
+        help=f"of export: {', '.join(FORMATS)} (default: {DEFAULT}); of credits: text or csv",
+    )
+    add("--split-seed", type=int, metavar="N", help="for export to pykeen: another split (0)")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
     add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
     add("--source", help="a ConceptNet server, or an assertions file (.csv, .csv.gz, .csv.zst)")

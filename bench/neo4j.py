@@ -29,7 +29,7 @@ from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept
 from tools.add import Adder, Entity, Page, Relation, endpoints
 from tools.copying import batches
-from tools.export import export
+from tools.exports import export
 from tools.graphs.neo4j import Address, Neo4jGraph
 from tools.graphs.sqlite import SqliteGraph
 from tools.rules import RELATIONS

@@ -9,7 +9,8 @@ from tests.command import ROOT
 
 README = ROOT / "README.md"
 QUERIES = ROOT / "docs/queries.md"
-DOCUMENTS = (README, QUERIES)
+EXPORTS = ROOT / "docs/exports.md"
+DOCUMENTS = (README, QUERIES, EXPORTS)
 
 
 class Example(NamedTuple):

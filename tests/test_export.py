@@ -22,7 +22,8 @@ from tests.neo4j_server import (
 )
 from tests.store_contract import DOG_BARKS, DOG_MEDIA, write
 from tools.add import Entity, unseen
-from tools.export import export
+from tools.exports import export
+from tools.exports.folder import README, TITLE
 from tools.graphs.cypher import CREATE_SCHEMA
 from tools.graphs.sqlite import SqliteGraph
 
@@ -101,6 +102,7 @@ def test_an_export_that_was_interrupted_does_not_disturb_the_next(
 ) -> None:
     part = tmp_path / "files.part"
     part.mkdir()
+    (part / README).write_text(f"{TITLE}\n")
     for name in NAMES[:-1]:
         (part / name).write_text("half a line of an earlier expo" * 1000)
     done = run("main.py", "export", "files", "--graph", small, "-q", cwd=tmp_path)

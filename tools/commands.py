@@ -17,7 +17,7 @@ from tools.add import Counts, Graph
 from tools.copying import arrived, copy
 from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
-from tools.export import export
+from tools.exports import DEFAULT, export, format_named
 from tools.graphs import is_same, open_graph, visit_graph
 from tools.guard import host_of
 from tools.http import Client
@@ -72,14 +72,20 @@ def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
 def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.target is None:
         raise UsageError("export needs a folder: python main.py export DIR")
+    name = arguments.format or DEFAULT
+    chosen, options = format_named(name), {}
+    if arguments.split_seed is not None:
+        if name != "pykeen":
+            raise UsageError("--split-seed is for export --format pykeen, which alone splits")
+        options["seed"] = arguments.split_seed
     folder = Path(arguments.target)
     with (
         closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
-        bar("exported", sum(graph.counts()), arguments.quiet) as show,
+        bar("exported", chosen.work(graph.counts()), arguments.quiet) as show,
     ):
-        export(graph, folder, show)
+        export(graph, folder, show, name, **options)
     if not arguments.quiet:
-        print(f"{folder} is complete; load it into a stopped server: scripts/neo4j import {folder}")
+        print(f"{folder} is complete; {chosen.advice(folder)}")
     return 0
 
 
@@ -92,6 +98,8 @@ def existing_graph(url: str, password: str) -> Graph:
 
 def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
     """Of one concept and its relations, or of everything."""
+    if arguments.format not in (None, "text", "csv"):
+        raise UsageError(f"credits cannot print {arguments.format!r}: take text or csv")
     wanted = None if arguments.target is None else [arguments.target]
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
         found = credits.credits(graph, wanted)

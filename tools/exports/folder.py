@@ -1,0 +1,63 @@
+"""A folder that appears when everything is in it.
+
+Promise: killed at any moment, there is no folder, and the next try begins anew. Two who write the
+same folder do not meet. Nothing that somebody else put there is deleted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tools.errors import AlreadyRunning, StopHarvest, UsageError
+
+README = "README.txt"
+TITLE = "Written by Sheaf (python main.py export)."
+"""The first line of every README.txt: by it an unfinished folder is known as ours."""
+
+
+@contextmanager
+def new_folder(folder: Path, text: str) -> Iterator[Path]:
+    """Where to write until it is complete; the text becomes its README.txt."""
+    if folder.exists():
+        raise UsageError(f"{folder} exists already: name a folder that is not there yet")
+    unfinished = folder.with_name(f"{folder.name}.part")
+    try:
+        unfinished.mkdir(parents=True, exist_ok=True)
+        with _held(unfinished):
+            _remove_rest(unfinished)
+            (unfinished / README).write_text(f"{TITLE}\n\n{text}", encoding="utf-8")
+            yield unfinished
+            unfinished.rename(folder)
+    except OSError as error:
+        reason = error.strerror or error  # pyarrow knows only a sentence
+        raise StopHarvest(f"{folder} cannot be written: {reason}") from error
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """The lock is the kernel's: it is gone with its process."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(f"another export writes {folder} at this moment") from None
+        yield
+    finally:
+        os.close(lock)
+
+
+def _remove_rest(folder: Path) -> None:
+    """What a killed export left; it may have been one of another format."""
+    if any(folder.iterdir()) and not _is_ours(folder / README):
+        raise UsageError(f"{folder} is in the way and not of an export: move it elsewhere")
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def _is_ours(readme: Path) -> bool:
+    return readme.is_file() and readme.read_bytes().startswith(TITLE.encode())

@@ -1,0 +1,74 @@
+"""Writes a graph as Parquet files, compressed by zstd, with the types the records have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow.parquet import ParquetWriter
+
+from tools.add import KINDS, Graph
+from tools.copying import Show, parts
+from tools.exports.tables import COLUMNS, Row, rows
+
+ROW_GROUP = 100_000  # rows that are compressed together, and held in memory until then
+TYPES = {
+    **dict.fromkeys(KINDS, pa.list_(pa.string())),
+    **dict.fromkeys(("weight", "duration"), pa.float64()),
+    **dict.fromkeys(("bytes", "width", "height"), pa.int64()),
+}
+NEVER_NULL = frozenset(
+    {"uri", "name", "language", "term", "type", "start", "end", "weight"}
+    | {"path", "owner", "kind", "mime", "sha256", "bytes"}
+)
+
+
+class Table:
+    """One file; rows wait until there are enough for a group."""
+
+    def __init__(self, file: Path, columns: Sequence[str]) -> None:
+        self._schema = pa.schema(
+            [
+                pa.field(name, TYPES.get(name, pa.string()), nullable=name not in NEVER_NULL)
+                for name in columns
+            ]
+        )
+        self._writer = ParquetWriter(file, self._schema, compression="zstd")
+        self._waiting: list[pa.RecordBatch] = []
+
+    def add(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        columns = zip(*rows, strict=True)
+        arrays = [
+            pa.array(values, field.type)
+            for values, field in zip(columns, self._schema, strict=True)
+        ]
+        self._waiting.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        if sum(batch.num_rows for batch in self._waiting) >= ROW_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        try:
+            self._flush()
+        finally:
+            self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting))
+            self._waiting = []
+
+
+def write(graph: Graph, folder: Path, show: Show) -> None:
+    with ExitStack() as stack:
+        tables = {
+            name: stack.enter_context(closing(Table(folder / f"{name}.parquet", columns)))
+            for name, columns in COLUMNS.items()
+        }
+        for part in parts(graph):
+            for name, found in rows(part).items():
+                tables[name].add(found)
+            show(part.size)

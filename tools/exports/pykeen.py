@@ -1,0 +1,46 @@
+"""Writes a graph as the triples PyKEEN learns from, split for training, validation and tests, and
+beside them the tables that tell what they are about.
+
+Promise: that of the split, see `tools/exports/split.py`, and its memory.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from tools.add import Graph, Relation
+from tools.copying import Show, parts
+from tools.exports import csv_files
+from tools.exports.split import SIDES, Split
+from tools.exports.tables import text_files
+
+# A URI holds none of these; a line that did would be read as something else.
+_ESCAPES = {code: f"%{code:02X}" for code in range(0x20)}
+
+
+def write(graph: Graph, folder: Path, show: Show, seed: int = 0) -> None:
+    split = Split(graph, seed, show)
+    _write_types(graph, folder)
+    with (
+        csv_files.begun_tables(folder) as tables,
+        text_files(folder, [f"{side}.tsv" for side in SIDES]) as files,
+    ):
+        for part in parts(graph):
+            csv_files.write_part(part, tables)
+            for relation, side in zip(part.relations, split.sides(part.relations), strict=True):
+                files[side].write(_line(relation))
+            show(part.size)
+
+
+def _write_types(graph: Graph, folder: Path) -> None:
+    with text_files(folder, ["relation_types.csv"]) as files:
+        table = csv.writer(files["relation_types"])
+        table.writerow(("uri", "name", "relations"))
+        counts = sorted(graph.relations_by_type().items())
+        table.writerows((f"/r/{name}", name, number) for name, number in counts)
+
+
+def _line(relation: Relation) -> str:
+    triple = (relation.start, f"/r/{relation.type}", relation.end)
+    return "\t".join(each.translate(_ESCAPES) for each in triple) + "\n"
