@@ -28,14 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
-import xxhash
 import zstandard
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
 from tools.dump.row import Row
 from tools.uri import assertion, is_external, language, prefixes
 
 ROW_BITS = 22
+HASH = (1 << 64) - (1 << ROW_BITS)
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
 BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
@@ -86,8 +87,8 @@ class SegmentWriter:
         self._weight.append(info.weight)
         for node, side in ((start, START), (end, END)):
             self._keys.append(key_of(node, side) | number)
-            for prefix in wider(node):
-                self._keys.append(key_of(prefix, side) | number)
+            if node.count("/") > 3:
+                self._keys.extend([key_of(each, side) | number for each in wider(node)])
         if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
             self._keys.append(key_of(uri, EDGE) | number)
         self._waiting.append(line)
@@ -155,14 +156,10 @@ class Segment:
 
     def having(self, uri: str, side: int) -> list[int]:
         """Rows that begin (START) or end (END) at a node or below a prefix, in order."""
-        key = key_of(uri, side)
-        keys, found = self._keys, []
-        at = bisect_left(keys, key)
-        beyond = key + (1 << ROW_BITS)
-        while at < len(keys) and (each := keys[at]) < beyond:
-            found.append(each - key)
-            at += 1
-        return found
+        key, keys = key_of(uri, side), self._keys
+        first = bisect_left(keys, key)
+        end = bisect_left(keys, key + (1 << ROW_BITS), first)
+        return [each - key for each in keys[first:end]]
 
     def find(self, nodes: Sequence[tuple[str, int]], masks: Mapping[Hashable, Test]) -> Rows:
         """Rows at all of these nodes, of kinds or origins that pass every test."""
@@ -198,7 +195,7 @@ class Segment:
 
 def key_of(uri: str, side: int) -> int:
     """A piece of the hash, with room for the row behind it."""
-    return xxhash.xxh3_64_intdigest(uri.encode(errors="replace"), side) >> ROW_BITS << ROW_BITS
+    return xxh3_64_intdigest(uri.encode("utf-8", "replace"), side) & HASH
 
 
 def wider(uri: str) -> list[str]:
@@ -207,8 +204,7 @@ def wider(uri: str) -> list[str]:
     >>> wider("/c/en/dog/n/wn"), wider("/c/en/dog"), wider("http://example.org/a/b/c")
     (['/c/en/dog/n', '/c/en/dog'], [], [])
     """
-    depth = uri.count("/")
-    return prefixes(uri)[1:-1] if depth > 3 and not is_external(uri) else []
+    return [] if is_external(uri) else prefixes(uri)[1:-1]
 
 
 def _mapped(path: Path, code: Any) -> Any:
