@@ -36,6 +36,7 @@ FOREIGN: Mapping[tuple[str, str], float] = {
 }  # fmt: skip
 """Shares of all lines; RelatedTo English takes what is left."""
 URL_SHARE = 0.028
+COMMON_REACH = 0.3  # of the vocabulary: so few that nearly all of them hang together
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +52,26 @@ class Lexicon:
     """Every concept by number; the numbers are in the order of the lines that begin with them."""
 
     def __init__(self, lines: int, chance: Chance) -> None:
-        tongues = [_tongue(code, lines, chance) for code in sorted(SHARES)]
-        everything = {uri for each in tongues for uri in (*each.lemmas, *each.sensed, *each.forms)}
-        self.uris = sorted(everything, key=lambda uri: uri + "/,")
-        number = {uri: place for place, uri in enumerate(self.uris)}
-        self.lemmas = [_numbers(number, each.lemmas) for each in tongues]
-        self.sensed = [_numbers(number, each.sensed) for each in tongues]
-        self.forms = [_numbers(number, each.forms) for each in tongues]
-        pairs = zip(tongues, self.lemmas, strict=True)
-        self.form_lemmas = [lemmas[each.lemma_of_form] for each, lemmas in pairs]
+        self.uris: list[str] = []
+        self.lemmas: list[Ids] = []
+        self.sensed: list[Ids] = []
+        self.forms: list[Ids] = []
+        self.form_lemmas: list[Ids] = []
+        for code in sorted(SHARES):
+            self._add(_tongue(code, lines, chance))
         self.first = np.array([ids.min() for ids in self.lemmas])
         self.english = sorted(SHARES).index(ENGLISH)
         shares = np.array([SHARES[code] * (code != ENGLISH) for code in sorted(SHARES)])
         self.foreign = shares / shares.sum()
+
+    def _add(self, tongue: Tongue) -> None:
+        here = sorted({*tongue.lemmas, *tongue.sensed, *tongue.forms})
+        number = dict(zip(here, range(len(self.uris), len(self.uris) + len(here)), strict=True))
+        self.uris += here
+        self.lemmas.append(_numbers(number, tongue.lemmas))
+        self.sensed.append(_numbers(number, tongue.sensed))
+        self.forms.append(_numbers(number, tongue.forms))
+        self.form_lemmas.append(self.lemmas[-1][tongue.lemma_of_form])
 
     def languages(self, ids: Ids) -> Ids:
         return np.searchsorted(self.first, ids, "right") - 1
@@ -79,7 +87,7 @@ def _tongue(code: str, lines: int, chance: Chance) -> Tongue:
 
 
 def _numbers(number: Mapping[str, int], uris: Sequence[str]) -> Ids:
-    return np.fromiter((number[uri] for uri in uris), dtype=np.int64, count=len(uris))
+    return np.array([number[uri] for uri in uris], dtype=np.int64)
 
 
 # --- who is related to whom ------------------------------------------------------------------
@@ -133,14 +141,17 @@ def draw(kind: Kind, count: int, lexicon: Lexicon, chance: Chance) -> tuple[Ids,
         "to English": (one, english),
         "from English": (english, one),
     }[kind.between]
-    starts = _popular(lexicon, start, 1.5, 0.65, chance)
-    return starts, _popular(lexicon, end, 3.0, 0.25, chance)
+    reach, sensed = (COMMON_REACH, 0.3) if kind.relation in COMMON else (1.0, 0.65)
+    starts = _popular(lexicon, start, reach, 1.5, sensed, chance)
+    return starts, _popular(lexicon, end, reach, 3.0, sensed / 3, chance)
 
 
-def _popular(lexicon: Lexicon, languages: Ids, skew: float, sensed: float, chance: Chance) -> Ids:
+def _popular(
+    lexicon: Lexicon, languages: Ids, reach: float, skew: float, sensed: float, chance: Chance
+) -> Ids:
     sizes = np.array([len(ids) for ids in lexicon.lemmas])
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rank = (sizes[languages] * chance.random(len(languages)) ** skew).astype(np.int64)
+    rank = (sizes[languages] * reach * chance.random(len(languages)) ** skew).astype(np.int64)
     place = offsets[languages] + rank
     has_sense = chance.random(len(languages)) < sensed
     plain, senses = np.concatenate(lexicon.lemmas), np.concatenate(lexicon.sensed)

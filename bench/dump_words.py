@@ -75,8 +75,9 @@ def tongue(code: str, lemmas: int, forms: int, chance: Chance) -> Tongue:
     known = POPULAR if code == ENGLISH else []
     stems = [*known, *phrases(stems[len(known) :], chance)]
     uris = [f"/c/{code}/{stem}" for stem in stems]
-    picked = chance.choice(len(SENSES), lemmas, p=SENSE_SHARES).tolist()
-    sensed = [uri + SENSES[sense] for uri, sense in zip(uris, picked, strict=True)]
+    picked = chance.choice(len(SENSES), lemmas, p=SENSE_SHARES)
+    picked[: len(known)] = 0
+    sensed = [uri + SENSES[sense] for uri, sense in zip(uris, picked.tolist(), strict=True)]
     inflected, lemma_of_form = inflections(code, uris, forms)
     return Tongue(uris, sensed, inflected, lemma_of_form)
 

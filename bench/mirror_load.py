@@ -27,7 +27,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 PROCESSES = 2
-RAMP_S = 1.0  # in which every process starts and connects
+RAMP_S = 3.0  # in which every process starts and connects
 PATIENCE_S = 30.0
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 ERROR = re.compile(rb'"error": ?\{')
