@@ -22,15 +22,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 PROCESSES = 2
-RAMP_S = 3.0  # in which every process starts and connects
 PATIENCE_S = 30.0
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-ERROR = re.compile(rb'"error": ?\{')
+ERROR = b'"error":'  # a text in a page has its quotes escaped
+_everybody: Barrier
 
 
 class Pace(NamedTuple):
@@ -48,14 +49,13 @@ class Pace(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one process does, from a moment that all of them share."""
+    """What one process does."""
 
     host: str
     port: int
     paths: Sequence[str]
     clients: int
-    begin: float
-    end: float
+    seconds: float
 
 
 class Client:
@@ -76,7 +76,7 @@ class Client:
 
     def take(self) -> float | None:
         """How long the page took, when the last of it came."""
-        if not (data := self.socket.recv(262_144)):
+        if not (data := self.socket.recv(65_536)):
             raise RuntimeError("the server closed a connection that it should have kept")
         self._answer += data
         self._whole = self._whole or self._length()
@@ -85,7 +85,7 @@ class Client:
         return time.monotonic() - self._asked
 
     def is_page(self) -> bool:
-        return self._answer.startswith(b"HTTP/1.1 200") and not ERROR.search(self._answer)
+        return self._answer.startswith(b"HTTP/1.1 200") and ERROR not in self._answer
 
     def _length(self) -> int:
         if (head := self._answer.find(b"\r\n\r\n")) < 0:
@@ -98,21 +98,20 @@ class Client:
 def load(url: str, paths: list[str], clients: int, seconds: float = 5.0) -> Pace:
     """Ask for these paths, each client beginning elsewhere in the list."""
     parts, processes = urlsplit(url), min(PROCESSES, clients)
-    begin = time.monotonic() + RAMP_S
     tasks = [
         Task(
             parts.hostname or "127.0.0.1",
             parts.port or 80,
             paths[number * len(paths) // processes :] + paths[: number * len(paths) // processes],
             clients // processes + (number < clients % processes),
-            begin,
-            begin + seconds,
+            seconds,
         )
         for number in range(processes)
     ]
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        results = list(pool.map(_work, tasks, timeout=seconds + RAMP_S + 2 * PATIENCE_S))
+    everybody = context.Barrier(processes, timeout=PATIENCE_S)
+    with ProcessPoolExecutor(processes, context, _meet, (everybody,)) as pool:
+        results = list(pool.map(_work, tasks, timeout=seconds + 2 * PATIENCE_S))
     waits = sorted(wait for each, _ in results for wait in each)
     if not waits:
         raise RuntimeError(f"{url} gave no page in {seconds:g} s")
@@ -121,26 +120,43 @@ def load(url: str, paths: list[str], clients: int, seconds: float = 5.0) -> Pace
     return Pace(len(waits) / seconds, len(waits), errors, median * 1000, slowest * 1000)
 
 
+def _meet(everybody: Barrier) -> None:
+    """Where the processes wait for each other, so that all clients begin in the same moment."""
+    global _everybody
+    _everybody = everybody
+
+
 def _work(task: Task) -> tuple[list[float], int]:
     """How long each page took that came in time, and how many answers were none."""
-    requests = cycle(_request(task, path) for path in task.paths)
+    requests = cycle([_request(task, path) for path in task.paths])
     waits, errors = list[float](), 0
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        clients = [Client(task, requests) for _ in range(task.clients)]
+        clients = _connected(task, requests, stack)
         for client in clients:
-            stack.enter_context(client.socket)
             selector.register(client.socket, selectors.EVENT_READ, client)
-        if (early := task.begin - time.monotonic()) < 0:
-            raise RuntimeError("connecting took too long; the machine is too busy to measure")
-        time.sleep(early)
+        _everybody.wait()
+        end = time.monotonic() + task.seconds
         for client in clients:
             client.ask()
-        for client, wait in _answers(selector, task.end):
-            is_page = client.is_page()
-            waits += [wait] if is_page else []
-            errors += not is_page
+        for client, wait in _answers(selector, end):
+            if client.is_page():
+                waits.append(wait)
+            else:
+                errors += 1
             client.ask()
     return waits, errors
+
+
+def _connected(task: Task, requests: Iterator[bytes], stack: ExitStack) -> list[Client]:
+    clients = []
+    try:
+        for _ in range(task.clients):
+            clients.append(Client(task, requests))
+            stack.enter_context(clients[-1].socket)
+    except OSError:
+        _everybody.abort()  # nobody waits for one that will not come
+        raise
+    return clients
 
 
 def _answers(selector: selectors.BaseSelector, end: float) -> Iterator[tuple[Client, float]]:
