@@ -1,7 +1,8 @@
 """Who is related to whom in a made-up dump: pairs of concepts in the proportions of the real one.
 
-Some are popular and nothing means anything. English has its published counts for each relation;
-for all other languages no count was ever published, so those shares are only likely ones.
+Some are popular and nothing means anything. Between English concepts, what a harvest asks for has
+its published counts; of the rest only the sum is known, and of other languages nothing, so those
+shares are only likely ones.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ ENGLISH_REST: Mapping[str, int] = {
     "EtymologicallyRelatedTo": 32_000, "Antonym": 19_000, "NotDesires": 2_900,
     "InstanceOf": 1_500, "Entails": 400, "dbpedia/genre": 7_000, "dbpedia/field": 7_000,
 }  # fmt: skip
+"""All other English to English; only their sum is known."""
 FOREIGN: Mapping[tuple[str, str], float] = {
     ("FormOf", "same"): 0.45, ("RelatedTo", "same"): 0.08, ("Synonym", "same"): 0.05,
     ("DerivedFrom", "same"): 0.03, ("HasContext", "same"): 0.03, ("Antonym", "same"): 0.003,

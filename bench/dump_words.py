@@ -1,4 +1,4 @@
-"""Made-up words of eighty languages, as thick in the dictionary as those of ConceptNet's dump.
+"""Made-up words of a hundred languages, as thick in the dictionary as those of ConceptNet's dump.
 
 A language has lemmas, the most popular first, and for many of them a long list of inflected forms:
 those make most of the real dump, and most of why it packs so well.
