@@ -14,9 +14,9 @@ import pytest
 from bench.dump_lines import write
 from bench.dump_pairs import COMMON, REAL_LINES
 from bench.mirror_load import concepts, load
-from tests.test_assertions import WORLD
+from tests.test_dump_index import WORLD
+from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
-from tools.sample.assertions import Assertions
 
 LINES = 30_000
 
@@ -91,7 +91,7 @@ def test_concepts_to_ask_for_are_those_of_the_dump(
 
 
 def test_pages_of_all_clients_are_counted_and_what_is_no_page_is_an_error() -> None:
-    with Mirror(Assertions(WORLD)) as mirror:
+    with Mirror(index_of(WORLD)) as mirror:
         pace = load(mirror.url, ["/c/en/dog", "/c/en/no_such_concept"], clients=3, seconds=0.3)
     assert pace.pages > 0
     assert pace.errors > 0
