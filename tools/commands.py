@@ -5,6 +5,7 @@ code.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from contextlib import ExitStack, closing
@@ -182,7 +183,9 @@ def serve_mirror(settings: Settings, arguments: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
     try:
-        server.serve_forever()
+        # Limits are counted in one process.
+        processes = 1 if arguments.rate_limit or arguments.sample else os.cpu_count() or 1
+        server.serve_from_processes(processes)
     except KeyboardInterrupt:
         return 0
     finally:

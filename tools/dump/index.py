@@ -26,6 +26,7 @@ from tools.uri import is_external, parse_assertion, prefixes
 
 CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
 MOST_REACHED = 101_000
+FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
@@ -41,6 +42,14 @@ class Wanted(NamedTuple):
         return all(
             _is_below(uri, row.start if side == START else row.end) for uri, side in self.nodes
         )
+
+
+class Reached(NamedTuple):
+    """The first rows, in order, as far as anybody can page, and how many there are."""
+
+    numbers: Sequence[int]
+    total: int
+    ways: Sequence[Wanted]
 
 
 class Index:
@@ -81,11 +90,10 @@ class Index:
         """
         if unknown := criteria.keys() - CRITERIA:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
-        numbers, total = self._reached(tuple(sorted(criteria.items())))
-        rows = map(self._row, numbers[offset : offset + limit].tolist())
-        ways = _ways(criteria)
-        page = [row for row in rows if any(way.is_met_by(row) for way in ways)]
-        return page, total > offset + limit
+        reached = self._reached(tuple(sorted(criteria.items())))
+        rows = map(self._row, reached.numbers[offset : offset + limit])
+        page = [row for row in rows if any(way.is_met_by(row) for way in reached.ways)]
+        return page, reached.total > offset + limit
 
     def _place(self, number: int) -> tuple[Segment, int]:
         at = bisect_right(self._bases, number) - 1
@@ -104,18 +112,24 @@ class Index:
         found = [self._keys.having(uri, side) for uri, side in nodes]
         return sorted(set(found[0]).intersection(*found[1:])) if found else None
 
-    def _reach(self, criteria: tuple[tuple[str, str], ...]) -> tuple[Rows, int]:
-        """The first rows, in order, as far as anybody can page, and how many there are."""
-        found = [self._met(way) for way in _ways(dict(criteria))]
-        numbers = found[0] if len(found) == 1 else np.union1d(*found)
-        return self._heaviest(numbers), len(numbers)
+    def _reach(self, criteria: tuple[tuple[str, str], ...]) -> Reached:
+        ways = _ways(dict(criteria))
+        found = [self._at(way.nodes) for way in ways]
+        if all(map(_is_plain, ways, found)):
+            few = sorted({number for numbers in found for number in numbers or ()})
+            few.sort(key=lambda number: -self._weight(number))
+            return Reached(few, len(few), ways)
+        met = [self._met(way, numbers) for way, numbers in zip(ways, found, strict=True)]
+        many = met[0] if len(met) == 1 else np.union1d(*met)
+        return Reached(self._heaviest(many).tolist(), len(many), ways)
 
-    def _met(self, way: Wanted) -> Rows:
+    def _weight(self, number: int) -> float:
+        segment, row = self._place(number)
+        return segment.weight(row)
+
+    def _met(self, way: Wanted, at: list[int] | None) -> Rows:
         """Every row that is as wanted, in order."""
-        at = self._at(way.nodes)
         numbers = None if at is None else np.array(at, np.int64)
-        if numbers is not None and not way.masks:
-            return numbers
         parts = [
             segment.passing(rows, way.masks) + base
             for segment, rows, base in self._by_segment(numbers)
@@ -143,6 +157,10 @@ class Index:
             over[ties[: MOST_REACHED - np.count_nonzero(over)]] = True
             numbers, weights = numbers[over], weights[over]
         return numbers[np.argsort(-weights, kind="stable")]
+
+
+def _is_plain(way: Wanted, numbers: Sequence[int] | None) -> bool:
+    return numbers is not None and len(numbers) <= FEW and not way.masks
 
 
 def _ways(criteria: Mapping[str, str]) -> list[Wanted]:

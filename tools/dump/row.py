@@ -7,7 +7,7 @@ is wrong with it. Weights are those of the file, which the dump rounds to three 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ class Info(NamedTuple):
     weight: float
     dataset: str
     license: str
-    sources: tuple[Mapping[str, str], ...]
+    sources: Sequence[Mapping[str, str]]  # as the web API shows them
     origin: str  # the values in its sources, each once, between tabs
     text: str | None
     start: str | None  # how the sentence words this end
@@ -89,7 +89,7 @@ def information(text: str) -> Info:
         float(found["weight"]),
         found["dataset"],
         found["license"],
-        tuple(found["sources"]),
+        [_source(source) for source in found["sources"]],
         "\t".join(sorted({value for each in found["sources"] for value in each.values()})),
         found.get("surfaceText"),
         found.get("surfaceStart"),
@@ -107,13 +107,14 @@ def render(row: Row) -> dict[str, Any]:
         "end": node(row.end, info.end),
         "license": info.license,
         "rel": {"@id": row.rel, "@type": "Relation", "label": label(row.rel)},
-        "sources": [_source(source) for source in info.sources],
+        "sources": info.sources,
         "start": node(row.start, info.start),
         "surfaceText": info.text,
         "weight": info.weight,
     }
 
 
+@lru_cache(maxsize=4096)
 def node(uri: str, surface: str | None = None) -> dict[str, Any]:
     """One end of an edge as the web API shows it."""
     shown: dict[str, Any] = {

@@ -147,6 +147,10 @@ class Segment:
             rows = np.flatnonzero(passes[of]) if rows is None else rows[passes[of[rows]]]
         return np.arange(len(self)) if rows is None else rows
 
+    def weight(self, row: int) -> float:
+        number: float = self._weight[row]
+        return number
+
     def kind(self, row: int) -> int:
         """Its number, as in a mask."""
         number: int = self._kind[row]

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import io
 import logging
+import os
+import re
+import signal
 import socket
 import sys
 from abc import ABC, abstractmethod
@@ -28,6 +31,9 @@ from tools.mirror.pages import Answer, html_error, parse_target
 logger = logging.getLogger(__name__)
 
 _LONGEST_IGNORED_BODY = 65_536
+_LONGEST_LINE = 65_536
+_MOST_HEADERS = 100
+_PLAIN = re.compile(r"(GET|HEAD) (/[^ ]*) HTTP/1\.1")
 _POLL_S = 0.05
 
 
@@ -38,6 +44,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
     server_version = "sample"
     disable_nagle_algorithm = True
     timeout = 60.0
+    raw_requestline: bytes
 
     @abstractmethod
     def answer(self, path: str, query: Mapping[str, str]) -> Answer:
@@ -95,6 +102,21 @@ class Handler(BaseHTTPRequestHandler, ABC):
         self._incoming = DeadlineReader(self.rfile.detach(), self.connection)
         self.rfile = io.BufferedReader(self._incoming)
 
+    def parse_request(self) -> bool:
+        """What most clients send is read without the standard library's parser for mail."""
+        line = str(self.raw_requestline, "latin-1").rstrip("\r\n")
+        if not (plain := _PLAIN.fullmatch(line)):
+            return super().parse_request()
+        self.requestline, self.request_version = line, "HTTP/1.1"
+        self.command, self.path = plain[1], plain[2]
+        try:
+            self.headers = Headers.read(self.rfile)  # type: ignore[assignment]
+        except ValueError as error:
+            self.send_error(431 if str(error) == "long" else 400)
+            return False
+        self.close_connection = self.headers.get("Connection", "").lower() == "close"
+        return True
+
     def handle_one_request(self) -> None:
         self._incoming.deadline = monotonic() + self.timeout
         super().handle_one_request()
@@ -115,6 +137,32 @@ class Handler(BaseHTTPRequestHandler, ABC):
             self.close_connection = True
 
 
+class Headers(dict[str, str]):
+    """What a client sends ahead of its request, by lower-case name; the first of a name counts."""
+
+    @classmethod
+    def read(cls, lines: io.BufferedIOBase) -> Self:
+        """Up to the empty line; ValueError for what is no header, or too long."""
+        headers = cls()
+        for _ in range(_MOST_HEADERS):
+            line = lines.readline(_LONGEST_LINE + 1)
+            if len(line) > _LONGEST_LINE:
+                break
+            if line in (b"\r\n", b"\n", b""):
+                return headers
+            name, colon, value = str(line, "latin-1").partition(":")
+            if not colon or not name or name != name.strip():
+                raise ValueError("no header")
+            headers.setdefault(name.lower(), value.strip())
+        raise ValueError("long")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name.lower(), default)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and super().__contains__(name.lower())
+
+
 class Serving:
     """Serves from a background thread while the `with` block lasts."""
 
@@ -126,6 +174,29 @@ class Serving:
     @property
     def url(self) -> str:
         return self._server.url
+
+    def serve_from_processes(self, number: int) -> None:
+        """Serve from this process and copies of it, until it is interrupted or gone."""
+        children = [child for _ in range(number - 1) if (child := self._fork())]
+        try:
+            self.serve_forever()
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGTERM)
+                os.waitpid(child, 0)
+
+    def _fork(self) -> int:
+        """The process number of a copy that serves; the copy does not return."""
+        parent = os.getpid()
+        if child := os.fork():
+            return child
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            self._server.parent = parent
+            self._server.serve_forever(_POLL_S)
+        finally:
+            os._exit(0)
 
     def serve_forever(self) -> None:
         """Serve from this thread until it is interrupted, or another thread calls `close`."""
@@ -160,7 +231,13 @@ class Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type[Handler]) -> None:
         self._connections: set[Any] = set()
         self._lock = Lock()
+        self.parent: int | None = None  # a copy of a server ends with the one it was made by
         super().__init__(address, handler)
+        self.socket.setblocking(False)  # another process may be quicker to accept
+
+    def service_actions(self) -> None:
+        if self.parent is not None and os.getppid() != self.parent:
+            os._exit(0)
 
     @property
     def url(self) -> str:
