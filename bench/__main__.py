@@ -1,4 +1,4 @@
-"""python -m bench [fetch|pools|graph|history|neo4j|media|shipping|all] [--quick] [--write]"""
+"""python -m bench [dump|fetch|pools|graph|history|neo4j|media|shipping|all] [--quick] [--write]"""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import fetch, graph, history, media, neo4j, pools, shipping
+from bench import dump, fetch, graph, history, media, neo4j, pools, shipping
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
+    "dump": dump.measure,
     "fetch": fetch.measure,
     "pools": pools.measure,
     "graph": graph.measure,
