@@ -45,8 +45,7 @@ def language(uri: str) -> str | None:
     >>> language("/c/en/dog/n"), language("http://example.org/x"), language("/r/IsA")
     ('en', None, None)
     """
-    pieces = uri.split("/", 3)
-    return pieces[2] if len(pieces) > 2 and pieces[1] == "c" and pieces[2] else None
+    return uri[3:].partition("/")[0] or None if uri.startswith("/c/") else None
 
 
 def label(uri: str) -> str:

@@ -327,7 +327,7 @@ class _Unsteady(Index):
         self.__dict__ |= vars(index_of(lines))
         self._cap = cap
         self._shuffle = shuffle
-        self._place = {line.partition("\t")[0]: place for place, line in enumerate(lines)}
+        self._line_of = {line.partition("\t")[0]: place for place, line in enumerate(lines)}
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
@@ -342,7 +342,7 @@ class _Unsteady(Index):
         return page, len(rows) > offset + limit
 
     def _stored(self, row: Row) -> int:
-        return self._place[row.uri]
+        return self._line_of[row.uri]
 
 
 def _with_newlines(row: Row) -> Row:

@@ -14,8 +14,9 @@ import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,21 +25,20 @@ import orjson
 
 from tools.dump.faults import Faults
 from tools.dump.index import Index
-from tools.dump.lines import BEGINNING, Lines, Position
-from tools.dump.segment import SegmentWriter
-from tools.dump.sieve import Sieve
+from tools.dump.keys import join
+from tools.dump.lines import Lines
+from tools.dump.segment import KEYS, rows_in
+from tools.dump.shares import NOTE, Share, Show, make_all, reveal, write_note
 from tools.errors import AlreadyRunning, StopHarvest
 from tools.rules import Filter
-from tools.schema import make_durable
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-SEGMENT_LINES = 16_000_000  # where a build can go on, however few of the lines it keeps
-NOTE, LOCK = "note.json", "LOCK"
-
-Show = Callable[[int, int], object]
-"""Told how many bytes of the file are read, and how many there are."""
+FILTERED_STRETCH, WHOLE_STRETCH = 8_000_000, 1_000_000  # lines: where a build can go on
+LARGE = 10_000_000  # bytes of a file that several processes read sooner than one
+MOST_PROCESSES = 4
+LOCK = "LOCK"
 
 
 def unseen(_done: int, _total: int) -> None: ...
@@ -65,7 +65,7 @@ def open_index(
             f"the index {home} cannot be written ({error.strerror}): see to it, then start again; "
             f"dump.index names another place"
         ) from error
-    return Index(_segments(found))
+    return Index(_segments(found), found / KEYS, _read(found / NOTE)["row_bits"])
 
 
 def index_of(lines: Iterable[str]) -> Index:
@@ -92,60 +92,47 @@ class Builder:
     def build(self) -> Path:
         """The folder of the index."""
         self._prepare()
-        done = _segments(self._part)
-        last = _read(done[-1] / NOTE) if done else {}
-        at, known = Position(*last.get("end", BEGINNING)), last.get("malformed", 0)
-        if done:
-            logger.warning("the index is continued after line %d", at.lines)
-        faults = Faults(self._lines.path, self._most_malformed, known)
-        end = self._write_segments(len(done), at, faults)
-        if summary := faults.summary():
-            logger.warning("%s", summary)
-        _write(self._part / NOTE, {**self._note, "lines": end.lines, "malformed": faults.number})
-        return _revealed(self._part, self._final)
+        lines = WHOLE_STRETCH if self._wanted is None else FILTERED_STRETCH
+        share = Share(self._lines.path, self._wanted, self._part, lines, self._most_malformed)
+        make_all(share, _processes(self._lines.size), self._show)
+        found = self._tell_malformed()
+        folders = _segments(self._part)
+        keys = [folder / KEYS for folder in folders]
+        row_bits = join(keys, _bases(folders), self._part / KEYS)
+        write_note(self._part / NOTE, {**self._note, "malformed": found, "row_bits": row_bits})
+        reveal(self._part, self._final)
+        for each in self._final.glob(f"*/*/{KEYS}"):  # they are joined
+            each.unlink()
+        return self._final
 
     def _prepare(self) -> None:
-        """Take away what was made of another file, or by another version."""
+        """Take away what was made of another file, by another version, or not to its end."""
         for folder in (each for each in self._home.iterdir() if each.is_dir()):
             note = _read(folder / NOTE)
-            if {**note, **self._note_of_file()} != note or note.get("format") != FORMAT:
+            if any(note.get(key) != self._note[key] for key in ("format", "size", "sha256")):
                 shutil.rmtree(folder)
         self._part.mkdir(exist_ok=True)
-        _write(self._part / NOTE, self._note)
+        for unfinished in self._part.glob("*.part"):
+            shutil.rmtree(unfinished)
+        write_note(self._part / NOTE, self._note)
 
-    def _note_of_file(self) -> dict[str, Any]:
-        return {key: self._note[key] for key in ("size", "sha256")}
-
-    def _write_segments(self, number: int, at: Position, faults: Faults) -> Position:
-        sieve, begun = Sieve(self._wanted, faults), at.lines
-        writer = SegmentWriter(self._part / f"{number:04}.part")
-        try:
-            for chunk in self._lines.chunks(at):
-                for row, line in sieve(chunk):
-                    writer.add(row, line)
-                at = chunk.end
-                if writer.is_full or at.lines - begun >= SEGMENT_LINES:
-                    _complete(writer, at, faults)
-                    number, begun = number + 1, at.lines
-                    writer = SegmentWriter(self._part / f"{number:04}.part")
-                self._show(self._lines.packed, self._lines.size)
-            _complete(writer, at, faults)
-        finally:
-            writer.close()
-        return at
+    def _tell_malformed(self) -> int:
+        """How many lines were skipped, told once all have been read."""
+        faults = Faults(self._lines.path, self._most_malformed)
+        for note in map(_read, sorted(self._part.glob(f"*/{NOTE}"))):
+            faults.add(note["malformed"], note["told"])
+        if summary := faults.summary():
+            logger.warning("%s", summary)
+        return faults.number
 
 
-def _complete(writer: SegmentWriter, end: Position, faults: Faults) -> None:
-    writer.finish()
-    _write(writer.folder / NOTE, {"end": end, "malformed": faults.number})
-    _revealed(writer.folder, writer.folder.with_suffix(""))
+def _processes(size: int) -> int:
+    return 1 if size < LARGE else min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
-def _revealed(part: Path, final: Path) -> Path:
-    for file in (each for each in part.iterdir() if each.is_file()):
-        make_durable(file)
-    part.rename(final)
-    return final
+def _bases(segments: Sequence[Path]) -> list[int]:
+    sizes = (rows_in(segment) for segment in segments)
+    return list(accumulate(sizes, initial=0))
 
 
 def _usable(home: Path, path: Path, wanted: Filter | None) -> Path | None:
@@ -208,7 +195,8 @@ def _name(table: dict[str, Any] | None) -> str:
 
 
 def _segments(folder: Path) -> list[Path]:
-    return sorted(each.parent for each in folder.glob(f"*/{NOTE}") if not each.parent.suffix)
+    """In the order of their lines."""
+    return sorted(each.parent for each in folder.glob("[0-9][0-9][0-9][0-9]/*/text"))
 
 
 def _read(note: Path) -> dict[str, Any]:
@@ -218,10 +206,6 @@ def _read(note: Path) -> dict[str, Any]:
     except (OSError, orjson.JSONDecodeError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _write(note: Path, content: dict[str, Any]) -> None:
-    note.write_bytes(orjson.dumps(content, default=list))
 
 
 @contextmanager

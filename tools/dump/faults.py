@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.errors import UsageError
@@ -33,6 +34,13 @@ class Faults:
         if len(self.told) < MOST_TOLD:
             self.told.append((line, reason))
             logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
+
+    def add(self, number: int, told: Iterable[tuple[int, str]]) -> None:
+        """What others met in their part of the file; they have told of it."""
+        self.number += number
+        self.told = [*self.told, *told][:MOST_TOLD]
+        if self.number > self._most:
+            raise UsageError(f"{self._path} has more than {self._most:,} lines that cannot be read")
 
     def summary(self) -> str | None:
         """One sentence, None if every line was good."""

@@ -9,16 +9,18 @@ Limit: of one list, no more can be reached than the web API's largest offset and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tools.dump.keys import EDGE, END, START, Keys
 from tools.dump.row import Row, row_of
-from tools.dump.segment import EDGE, END, START, Kind, Rows, Segment, Test
+from tools.dump.segment import Kind, Rows, Segment, Test
 from tools.rules import Filter, relation_name
 from tools.uri import is_external, parse_assertion, prefixes
 
@@ -29,7 +31,7 @@ _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
 class Wanted(NamedTuple):
-    """What a segment can look for: nodes with their side, and named tests of kinds and origins."""
+    """What can be looked for: nodes with their side, and named tests of kinds and origins."""
 
     nodes: Sequence[tuple[str, int]]
     masks: Mapping[Hashable, Test]
@@ -42,9 +44,10 @@ class Wanted(NamedTuple):
 
 
 class Index:
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], keys: Path, row_bits: int) -> None:
         self._segments = [Segment(folder) for folder in folders]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
+        self._keys = Keys(keys, row_bits)
         self._reached = lru_cache(maxsize=64)(self._reach)
 
     def __len__(self) -> int:
@@ -52,27 +55,22 @@ class Index:
 
     def edge(self, uri: str) -> Row | None:
         """The assertion of exactly this /a/ URI."""
-        searches = [[(uri, EDGE)]]
+        numbers = self._keys.having(uri, EDGE)
         try:
             _, start, end = parse_assertion(uri)
-            searches.append([(start, START), (end, END)])
         except ValueError:
             pass
-        for nodes in searches:
-            for segment in self._segments:
-                for number in segment.find(nodes, {}).tolist():
-                    if (row := row_of(segment.line(number))).uri == uri:
-                        return row
-        return None
+        else:
+            numbers += self._at([(start, START), (end, END)]) or []
+        rows = map(self._row, numbers)
+        return next((row for row in rows if row.uri == uri), None)
 
     def about(self, concept: str, wanted: Filter) -> list[Row]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
-        found: list[Row] = []
-        for segment in self._segments:
-            numbers = segment.touching(concept, wanted, _filter_test(wanted))
-            found += [row_of(segment.line(number)) for number in numbers]
-        found.sort(key=lambda row: -row.info.weight)
-        return [row for row in found if _is_below(concept, row.start, row.end)]
+        numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
+        rows = [self._row(number) for number in sorted(numbers) if self._may_keep(number, wanted)]
+        rows.sort(key=lambda row: -row.info.weight)
+        return [row for row in rows if _is_below(concept, row.start, row.end)]
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
@@ -89,20 +87,62 @@ class Index:
         page = [row for row in rows if any(way.is_met_by(row) for way in ways)]
         return page, total > offset + limit
 
+    def _place(self, number: int) -> tuple[Segment, int]:
+        at = bisect_right(self._bases, number) - 1
+        return self._segments[at], number - self._bases[at]
+
     def _row(self, number: int) -> Row:
-        at = next(at for at, base in enumerate(self._bases[1:]) if number < base)
-        return row_of(self._segments[at].line(number - self._bases[at]))
+        segment, row = self._place(number)
+        return row_of(segment.line(row))
+
+    def _may_keep(self, number: int, wanted: Filter) -> bool:
+        segment, row = self._place(number)
+        return bool(segment.mask(wanted, _filter_test(wanted))[segment.kind(row)])
+
+    def _at(self, nodes: Iterable[tuple[str, int]]) -> list[int] | None:
+        """Rows at all of these nodes; None if there are none to be at."""
+        found = [self._keys.having(uri, side) for uri, side in nodes]
+        return sorted(set(found[0]).intersection(*found[1:])) if found else None
 
     def _reach(self, criteria: tuple[tuple[str, str], ...]) -> tuple[Rows, int]:
         """The first rows, in order, as far as anybody can page, and how many there are."""
-        ways = _ways(dict(criteria))
-        found, weights = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+        found = [self._met(way) for way in _ways(dict(criteria))]
+        numbers = found[0] if len(found) == 1 else np.union1d(*found)
+        return self._heaviest(numbers), len(numbers)
+
+    def _met(self, way: Wanted) -> Rows:
+        """Every row that is as wanted, in order."""
+        at = self._at(way.nodes)
+        numbers = None if at is None else np.array(at, np.int64)
+        if numbers is not None and not way.masks:
+            return numbers
+        parts = [
+            segment.passing(rows, way.masks) + base
+            for segment, rows, base in self._by_segment(numbers)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _by_segment(self, numbers: Rows | None) -> Iterable[tuple[Segment, Rows | None, int]]:
         for segment, base in zip(self._segments, self._bases, strict=False):
-            rows = _any_way(segment, ways)
-            found.append(rows + base)
-            weights.append(segment.weights[rows])
-        numbers, heavy = np.concatenate(found), np.concatenate(weights)
-        return _heaviest(numbers, heavy), len(numbers)
+            if numbers is None:
+                yield segment, None, base
+            else:
+                begin, end = np.searchsorted(numbers, (base, base + len(segment)))
+                yield segment, numbers[begin:end] - base, base
+
+    def _heaviest(self, numbers: Rows) -> Rows:
+        parts = [
+            segment.weights[rows]
+            for segment, rows, _ in self._by_segment(numbers)
+            if rows is not None
+        ]
+        weights = np.concatenate([np.empty(0, np.float32), *parts])
+        if len(numbers) > MOST_REACHED:
+            least = np.partition(weights, -MOST_REACHED)[-MOST_REACHED]
+            over, ties = weights > least, np.flatnonzero(weights == least)
+            over[ties[: MOST_REACHED - np.count_nonzero(over)]] = True
+            numbers, weights = numbers[over], weights[over]
+        return numbers[np.argsort(-weights, kind="stable")]
 
 
 def _ways(criteria: Mapping[str, str]) -> list[Wanted]:
@@ -111,20 +151,6 @@ def _ways(criteria: Mapping[str, str]) -> list[Wanted]:
     if "node" not in criteria:
         return [forward]
     return [forward, _wanted(_by_slot(criteria, node="end", other="start"))]
-
-
-def _any_way(segment: Segment, ways: Sequence[Wanted]) -> Rows:
-    found = [segment.find(way.nodes, way.masks) for way in ways]
-    return found[0] if len(found) == 1 else np.union1d(*found)
-
-
-def _heaviest(numbers: Rows, weights: Any) -> Rows:
-    if len(numbers) > MOST_REACHED:
-        least = np.partition(weights, -MOST_REACHED)[-MOST_REACHED]
-        over, ties = weights > least, np.flatnonzero(weights == least)
-        over[ties[: MOST_REACHED - np.count_nonzero(over)]] = True
-        numbers, weights = numbers[over], weights[over]
-    return numbers[np.argsort(-weights, kind="stable")]
 
 
 def _by_slot(criteria: Mapping[str, str], node: str, other: str) -> dict[str, str]:

@@ -1,25 +1,20 @@
-"""A part of an index: some millions of rows, packed, and how to find them.
+"""A part of an index: up to some millions of rows, packed, and what is known of each.
 
-Promise: a segment appears whole or not at all, is never changed afterwards, and can be read by any
-number of threads and processes. What is not asked for stays on the disk.
+Promise: a segment is never changed when it is finished, and can be read by any number of threads
+and processes. What is not asked for stays on the disk.
 
     text, blocks    the lines, sixteen to a block, each block packed by itself
-    keys            for every node and prefix that a row begins or ends at: a piece of its hash,
-                    then the row, in one number; sorted
+    dictionary      what the packer knew beforehand
     kind, kinds     relation, languages and dataset of a row, by number
     origin, origins its sources, by number
     weight          of a row
-
-A hash is cut to fit, so now and then a row is found that has nothing to do with what was asked:
-whoever reads it looks.
+    keys            of its rows, until those of all segments are joined
 """
 
 from __future__ import annotations
 
-import mmap
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -28,20 +23,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
-import xxhash
 import zstandard
 from numpy.typing import NDArray
 
+from tools.dump.keys import EDGE, END, START, KeysWriter, mapped
 from tools.dump.row import Row
-from tools.uri import assertion, is_external, language, prefixes
+from tools.uri import assertion
 
-ROW_BITS = 22
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
 BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
 TRAINING_ROWS = 8_000
-START, END, EDGE = 1, 2, 3
-ARRAYS = ("blocks", "keys", "kind", "origin", "weight")
+ARRAYS = ("blocks", "kind", "origin", "weight")
+KEYS = "keys"
 
 Rows = NDArray[np.int64]
 
@@ -62,34 +56,29 @@ class SegmentWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
         self._text = (folder / "text").open("wb")
         self._waiting: list[bytes] = []
         self._pack: Callable[[bytes], bytes] | None = None
-        self._blocks, self._keys = array("Q", [0]), array("Q")
+        self._blocks, self._keys = array("Q", [0]), KeysWriter()
         self._kind, self._origin, self._weight = array("I"), array("I"), array("f")
         self._kinds: dict[tuple[str, str | None, str | None, str], int] = {}
         self._origins: dict[str, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._weight)
-
     @property
     def is_full(self) -> bool:
-        return len(self) >= MOST_ROWS or len(self._origins) >= MOST_ORIGINS
+        return len(self._weight) >= MOST_ROWS or len(self._origins) >= MOST_ORIGINS
 
     def add(self, row: Row, line: bytes) -> None:
         number, (uri, rel, start, end, info) = len(self._weight), row
-        kind = (rel, language(start), language(end), info.dataset)
+        kind = (rel, _language(start), _language(end), info.dataset)
         self._kind.append(self._kinds.setdefault(kind, len(self._kinds)))
         self._origin.append(self._origins.setdefault(info.origin, len(self._origins)))
         self._weight.append(info.weight)
-        for node, side in ((start, START), (end, END)):
-            self._keys.append(key_of(node, side) | number)
-            for prefix in wider(node):
-                self._keys.append(key_of(prefix, side) | number)
+        self._keys.add_node(number, start, START)
+        self._keys.add_node(number, end, END)
         if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
-            self._keys.append(key_of(uri, EDGE) | number)
+            self._keys.add(number, uri, EDGE)
         self._waiting.append(line)
         if len(self._waiting) >= (BLOCK if self._pack else TRAINING_ROWS):
             self._write_blocks()
@@ -112,11 +101,8 @@ class SegmentWriter:
     def finish(self) -> None:
         self._write_blocks()
         self._text.close()
-        np.asarray(self._keys).sort()  # in its place
-        contents: tuple[array[Any], ...] = (
-            *(self._blocks, self._keys),
-            *(self._kind, self._origin, self._weight),
-        )
+        self._keys.write(self.folder / KEYS)
+        contents: tuple[array[Any], ...] = (self._blocks, self._kind, self._origin, self._weight)
         for name, content in zip(ARRAYS, contents, strict=True):
             (self.folder / name).write_bytes(content.tobytes())
         (self.folder / "kinds").write_bytes(orjson.dumps(list(self._kinds)))
@@ -128,10 +114,10 @@ class SegmentWriter:
 
 class Segment:
     def __init__(self, folder: Path) -> None:
-        self._blocks, self._keys, self._kind, self._origin, self._weight = (
-            _mapped(folder / name, code) for name, code in zip(ARRAYS, "QQIIf", strict=True)
+        self._blocks, self._kind, self._origin, self._weight = (
+            mapped(folder / name, code) for name, code in zip(ARRAYS, "QIIf", strict=True)
         )
-        self._text, self._origins = _mapped(folder / "text", "B"), _mapped(folder / "origins", "B")
+        self._text, self._origins = mapped(folder / "text", "B"), mapped(folder / "origins", "B")
         self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
         self._dictionary = _zstd_dictionary((folder / "dictionary").read_bytes())
         self._own = local()  # an unpacker serves one thread at a time
@@ -153,36 +139,20 @@ class Segment:
         unpacked: bytes = self._own.unpacker.decompress(packed)
         return unpacked.split(b"\n")
 
-    def having(self, uri: str, side: int) -> list[int]:
-        """Rows that begin (START) or end (END) at a node or below a prefix, in order."""
-        key = key_of(uri, side)
-        keys, found = self._keys, []
-        at = bisect_left(keys, key)
-        beyond = key + (1 << ROW_BITS)
-        while at < len(keys) and (each := keys[at]) < beyond:
-            found.append(each - key)
-            at += 1
-        return found
-
-    def find(self, nodes: Sequence[tuple[str, int]], masks: Mapping[Hashable, Test]) -> Rows:
-        """Rows at all of these nodes, of kinds or origins that pass every test."""
-        rows: Rows | None = None
-        for uri, side in nodes:
-            found = np.array(self.having(uri, side), np.int64)
-            rows = found if rows is None else np.intersect1d(rows, found, assume_unique=True)
+    def passing(self, rows: Rows | None, masks: Mapping[Hashable, Test]) -> Rows:
+        """Those rows, or of all, whose kinds or origins pass every test."""
         for name, test in masks.items():
-            passes = np.frombuffer(self._mask(name, test), np.bool_)
+            passes = np.frombuffer(self.mask(name, test), np.bool_)
             of = self._origin_of if isinstance(test, re.Pattern) else self._kind_of
             rows = np.flatnonzero(passes[of]) if rows is None else rows[passes[of[rows]]]
         return np.arange(len(self)) if rows is None else rows
 
-    def touching(self, uri: str, name: Hashable, test: Test) -> list[int]:
-        """Rows at either side of a node, of kinds that pass."""
-        passes, kind = self._mask(name, test), self._kind
-        rows = {*self.having(uri, START), *self.having(uri, END)}
-        return [row for row in sorted(rows) if passes[kind[row]]]
+    def kind(self, row: int) -> int:
+        """Its number, as in a mask."""
+        number: int = self._kind[row]
+        return number
 
-    def _mask(self, name: Hashable, test: Test) -> bytes:
+    def mask(self, name: Hashable, test: Test) -> bytes:
         """Which kinds pass a test, or which origins match; few tests are made again and again."""
         if name not in self._masks:
             if len(self._masks) > 1000:
@@ -196,27 +166,17 @@ class Segment:
         return self._masks[name]
 
 
-def key_of(uri: str, side: int) -> int:
-    """A piece of the hash, with room for the row behind it."""
-    return xxhash.xxh3_64_intdigest(uri.encode(errors="replace"), side) >> ROW_BITS << ROW_BITS
+def rows_in(folder: Path) -> int:
+    return (folder / "weight").stat().st_size // array("f").itemsize
 
 
-def wider(uri: str) -> list[str]:
-    """Whatever a concept is a sense of.
+def _language(uri: str) -> str | None:
+    """As `uri.language`, in a third of the time, of what is known to be a node.
 
-    >>> wider("/c/en/dog/n/wn"), wider("/c/en/dog"), wider("http://example.org/a/b/c")
-    (['/c/en/dog/n', '/c/en/dog'], [], [])
+    >>> _language("/c/en/dog"), _language("http://dbpedia.org/resource/Dog")
+    ('en', None)
     """
-    depth = uri.count("/")
-    return prefixes(uri)[1:-1] if depth > 3 and not is_external(uri) else []
-
-
-def _mapped(path: Path, code: Any) -> Any:
-    """The file as numbers; an empty one cannot be mapped."""
-    with path.open("rb") as file:
-        if not path.stat().st_size:
-            return memoryview(b"").cast(code)
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)).cast(code)
+    return uri.split("/", 3)[2] if uri[0] == "/" else None
 
 
 def _dictionary(lines: Sequence[bytes]) -> bytes:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME = "conceptnet"
+FILE_WORKERS = 64  # a file answers at once: the more finish together, the fewer transactions
 
 
 class ConceptnetJob:
@@ -160,8 +161,11 @@ def _client(settings: Settings, stop: Event) -> Client:
 def stages(settings: Settings) -> Sequence[Stage]:
     """A walk of limited depth needs true distances, so it goes level by level."""
     order: Order = "fifo" if settings.depth is None else "levels"
+    workers = settings.fetch_workers
+    if settings.source_file is not None:
+        workers = max(workers, FILE_WORKERS)
     return (
-        Stage("fetch", settings.fetch_workers, order, settings.limit),
+        Stage("fetch", workers, order, settings.limit),
         Stage("extend", settings.extend_workers, folder=settings.media),
     )
 
