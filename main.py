@@ -48,6 +48,7 @@ COMMANDS = {
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
     "download": "fetch ConceptNet's dump, or go on with it (download [PATH])",
+    "survey": "tell what the filter keeps of an assertions file (survey PATH)",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",
     "ship": "send the media to the receiving node now (--batch NAME, --list, --dry-run)",
@@ -62,6 +63,7 @@ TARGETED = {
     "credits": commands.print_credits,
     "sheet": commands.write_sheets,
     "download": commands.download,
+    "survey": commands.survey_file,
 }
 """Commands that take one more word."""
 
@@ -292,7 +294,7 @@ def parser() -> argparse.ArgumentParser:
         "target",
         nargs="?",
         metavar="DIR|URI|PATH",
-        help="for export: a folder; for download: a file; else a concept",
+        help="for export: a folder; for download and survey: a file; else a concept",
     )
     add(
         "--from",
@@ -323,6 +325,8 @@ def parser() -> argparse.ArgumentParser:
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
+    add("--json", action="store_true", help="for survey: as JSON")
+    add("--plot", type=Path, metavar="FILE", help="for survey: a picture, FILE.svg or FILE.png")
     add("--url", help="for download: another file than the dump, with its --sha256")
     add("--sha256", metavar="HEX", help="for download: the hash that file must have")
     add("--reason", metavar="TEXT", help="for retry: a part of the reason, as history.py shows it")

@@ -25,9 +25,11 @@ from tools.http import Client
 from tools.instance import only_instance
 from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
+from tools.plot import format_of
 from tools.pools import Pools
 from tools.progress import bar, byte_bar
 from tools.proxy import Proxies
+from tools.rules import Filter
 from tools.sample import world
 from tools.settings import Settings
 from tools.wishes import wish_for_retry
@@ -152,6 +154,31 @@ def download(settings: Settings, arguments: argparse.Namespace) -> int:
             remote.fetch(file, path, client, settings.http, show, prove)
     if not quiet:
         print(f"{path} is complete and has the SHA-256 {file.sha256}")
+    return 0
+
+
+def survey_file(settings: Settings, arguments: argparse.Namespace) -> int:
+    """What the filter keeps of an assertions file, as tables, as JSON, and as a picture."""
+    path = Path(arguments.target).expanduser() if arguments.target else settings.source_file
+    if path is None:
+        raise UsageError("survey needs an assertions file: python main.py survey PATH")
+    from tools.dump import survey_report  # it takes numpy with it
+    from tools.dump.survey import survey
+    from tools.dump.survey_plot import draw
+
+    if arguments.plot is not None:
+        format_of(arguments.plot)  # before minutes of reading
+    chosen = settings.filter
+    wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
+    with byte_bar("read", arguments.quiet) as show:
+        found = survey(path, wanted, settings.dump.max_malformed, show)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    as_told = survey_report.as_json if arguments.json else survey_report.as_text
+    try:
+        print(as_told(found, wanted), flush=True)
+    finally:
+        if arguments.plot is not None:
+            draw(found, arguments.plot)
     return 0
 
 

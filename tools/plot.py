@@ -6,7 +6,7 @@ However many samples there are, a few hundred points are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,23 +39,35 @@ STYLE = {
     "svg.hashsalt": "sheaf",
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 9,
+    "text.parse_math": False,  # a dollar is a dollar
 }
 
 
 def draw(samples: Sequence[Sample], picture: Path) -> None:
-    """Written whole or not at all; the name tells the format."""
-    format_ = picture.suffix.removeprefix(".").lower()
-    if format_ not in FORMATS:
-        raise UsageError(f"a picture is FILE.svg or FILE.png, not {picture.name!r}")
+    format_of(picture)
     course = Course(samples)
     if len(samples) < 2 or not course.seconds:
         raise UsageError("there is nothing to draw yet: how far it is is written down every minute")
+    write(picture, lambda: figure(course))
+
+
+def format_of(picture: Path) -> str:
+    """Told by the name."""
+    format_ = picture.suffix.removeprefix(".").lower()
+    if format_ not in FORMATS:
+        raise UsageError(f"a picture is FILE.svg or FILE.png, not {picture.name!r}")
+    return format_
+
+
+def write(picture: Path, make: Callable[[], Figure]) -> None:
+    """Whole or not at all."""
+    format_ = format_of(picture)
     try:
         import matplotlib
     except ImportError as error:
         raise UsageError("pictures need matplotlib: pip install -r requirements.txt") from error
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
-        _save(figure(course), picture, format_)
+        _save(make(), picture, format_)
 
 
 def _save(drawn: Figure, picture: Path, format_: str) -> None:

@@ -40,22 +40,22 @@ class Sieve:
     def __init__(self, wanted: Filter | None, faults: Faults) -> None:
         self._faults = faults
         self._wanted = wanted
-        self._last = ""
+        self.last = ""
         if wanted is not None:
             self._relations = _endings(f"/r/{name}".encode() for name in wanted.relations)
-            self._beginnings = [_beginning(each.encode()) for each in wanted.beginnings]
+            self._beginnings = [beginning(each.encode()) for each in wanted.beginnings]
 
     def __call__(self, chunk: Chunk) -> Iterator[Kept]:
         wanted = self._wanted
         for number, line in self._lines(chunk):
             try:
                 row = row_of(line)
-                if row.uri == self._last:  # the dump is sorted: the same ones are neighbours
+                if row.uri == self.last:  # the dump is sorted: the same ones are neighbours
                     raise ValueError(f"{row.uri[:200]} was there before")
             except ValueError as error:
                 self._faults.note(number, str(error))
                 continue
-            self._last = row.uri
+            self.last = row.uri
             if wanted is None or wanted.keeps(
                 relation_name(row.rel), row.start, row.end, row.info.weight
             ):
@@ -92,7 +92,7 @@ class Sieve:
         found = np.flatnonzero(self._has_relation(words, columns))
         for column in (1, 2):
             firsts = words[columns[found, column] + 1]
-            found = found[_has_beginning(firsts, self._beginnings)]
+            found = found[has_beginning(firsts, self._beginnings)]
         return found
 
     def _has_relation(self, words: Words, columns: Places) -> NDArray[np.bool_]:
@@ -123,14 +123,14 @@ def _endings(texts: Iterable[bytes]) -> Words:
     return _ending(last, np.array([len(text) for text in whole]))
 
 
-def _beginning(text: bytes) -> tuple[np.uint64, np.uint64]:
+def beginning(text: bytes) -> tuple[np.uint64, np.uint64]:
     """A mask and what is to be seen through it."""
     first = text[:WORD]
     mask = int.from_bytes(b"\xff" * len(first), "little")
     return np.uint64(mask), np.uint64(int.from_bytes(first, "little"))
 
 
-def _has_beginning(
+def has_beginning(
     words: Words, beginnings: Iterable[tuple[np.uint64, np.uint64]]
 ) -> NDArray[np.bool_]:
     found = np.zeros(len(words), np.bool_)
