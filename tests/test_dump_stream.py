@@ -68,7 +68,16 @@ def assert_complete(ended: Ended, lines: list[bytes] = WORLD, malformed: int = 0
 # --- the same as brute force -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["world.csv", "world.csv.gz", "world.csv.zst", "wörld 🐕.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "world.csv",
+        "world.csv.gz",
+        "world.csv.zst",
+        "wörld 🐕.csv",
+        os.fsdecode(b"no\xfftext\n.csv"),
+    ],
+)
 def test_everything_that_passes_the_filter_is_in_the_graph(tmp_path: Path, name: str) -> None:
     ended = harvest(tmp_path, written(tmp_path / name, WORLD))
     assert_complete(ended)

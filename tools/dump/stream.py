@@ -8,6 +8,7 @@ the same transaction as what was found: killed anywhere, the file is read on fro
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +39,9 @@ class Streamer:
 
     def __init__(self, path: Path, wanted: Filter, most_malformed: int, ground: str) -> None:
         self.lines = Lines(path)
-        self.uri = f"file:{path.name}"
+        # A name need not be text: pools and log want it to be.
+        self._name = os.fsencode(path.name).decode(errors="backslashreplace")
+        self.uri = f"file:{self._name}"
         self._wanted = wanted
         self._most_malformed = most_malformed
         self._concepts_go_to = "extend" if ground in ("concepts", "both") else "finished"
@@ -51,7 +54,7 @@ class Streamer:
     @cached_property
     def world(self) -> str:
         """Which file this is, for whoever goes on with it."""
-        return f"all of {self.lines.path.name} (sha256 {sha256_of(self.lines.path)[:16]})"
+        return f"all of {self._name} (sha256 {sha256_of(self.lines.path)[:16]})"
 
     def open(self, tallied: Tallied) -> None:
         self._tallied = tallied
