@@ -85,6 +85,7 @@ def harvest(
     *more: object,
     around: Callable[[Graph], Graph] = lambda graph: graph,
     tick: Callable[[Harvest], None] = lambda _: None,
+    password: str = "",
 ) -> Ended:
     """Harvest as main.py does, without its log and its clock; `around` puts something between
     harvest and graph, `tick` is called a few times a second."""
@@ -92,7 +93,7 @@ def harvest(
     settings.state.mkdir(parents=True, exist_ok=True)
     stop, error = Event(), None
     with ExitStack() as stack, signals_kept():
-        graph = stack.enter_context(closing(open_graph(settings.graph_url, "")))
+        graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         job = stack.enter_context(
             closing(ConceptnetJob(settings, around(graph), stop, "ConceptNet", True, True))
         )

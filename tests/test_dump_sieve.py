@@ -218,6 +218,15 @@ def test_weights_that_are_no_numbers_are_faults(weight: str) -> None:
         row_of(line)
 
 
+def test_what_no_graph_could_index_is_a_fault() -> None:
+    """A stretch of a file is stored as one: such a line would spoil all of it."""
+    for ends in (("/c/en/x" + "y" * 1950, "/c/en/z" * 20), ("/c/en/a", "/c/en/" + "🐕" * 2000)):
+        with pytest.raises(ValueError, match=r"a URI of 2,\d+ characters"):
+            row_of(line_of("/r/IsA", *ends).rstrip("\n").encode())
+    long_text = line_of("/r/IsA", "/c/en/a", "/c/en/b", surfaceText="x" * 100_000)
+    assert row_of(long_text.rstrip("\n").encode()).start == "/c/en/a"
+
+
 # --- how many faults are borne, and what is told of them -------------------------------------
 
 

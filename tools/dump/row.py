@@ -18,6 +18,7 @@ from tools.add import Relation
 from tools.rules import relation_name
 from tools.uri import is_external, label, language, sense, term
 
+LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
 
 _NODE_BEGINNINGS = ("/c/", "http://", "https://")
@@ -61,6 +62,8 @@ def row_of(line: bytes) -> Row:
         and end.startswith(_NODE_BEGINNINGS)
     ):
         raise ValueError(_strange_column(columns))
+    if len(line) > LONGEST_URI and (longest := max(map(len, columns[:4]))) > LONGEST_URI:
+        raise ValueError(f"a URI of {longest:,} characters")
     return Row(uri, rel, start, end, information(text))
 
 
