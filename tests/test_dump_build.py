@@ -21,7 +21,7 @@ from tools.dump import build, segment
 from tools.dump.build import index_of, open_index
 from tools.dump.index import Index
 from tools.dump.row import Row, row_of
-from tools.errors import AlreadyRunning, HarvestError, StopHarvest, UsageError
+from tools.errors import HarvestError, StopHarvest, UsageError
 from tools.rules import ALL_RELATIONS, RELATIONS, Filter
 from tools.sample import world as sample
 
@@ -187,13 +187,13 @@ def test_a_truncated_file_has_no_index_and_the_whole_one_gets_it(file: Path) -> 
 # --- what stands in its way -------------------------------------------------------------------
 
 
-def test_who_comes_second_is_told(file: Path) -> None:
+def test_who_comes_second_is_told(here: Here, tmp_path: Path, file: Path) -> None:
     home = file.with_name(f"{file.name}.sheaf-index")
     home.mkdir()
     with (home / "LOCK").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(AlreadyRunning, match="another process makes the index"):
-            open_index(file, DEFAULT_FILTER)
+        said = here(*walk(tmp_path, file))
+        assert said.startswith(f"4 sheaf: another process makes the index {home}: start again")
     open_index(file, DEFAULT_FILTER)
 
 
@@ -221,6 +221,20 @@ def test_where_it_cannot_be_written_one_sentence_says_so(
         said = here(*walk(tmp_path, file, "--config", "place.toml"))
         assert said.startswith(f"5 sheaf: the index {place} cannot be written (")
         assert "dump.index names another place" in said
+
+
+def test_beside_a_file_on_a_read_only_disk_it_needs_another_place(
+    here: Here, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", "2m") as disk:
+        file = written(disk.folder / "world.csv.gz", WORLD + SENSES)
+        disk.remount("ro")
+        said = here(*walk(tmp_path, file))
+        assert said.startswith(
+            f"5 sheaf: the index {file}.sheaf-index cannot be written (Read-only"
+        )
+        index = open_index(file, DEFAULT_FILTER, home=tmp_path / "elsewhere")
+        assert_answers(index, DEFAULT_FILTER)
 
 
 def test_truncated_the_harvest_ends_with_2(here: Here, tmp_path: Path, file: Path) -> None:
