@@ -12,6 +12,7 @@ import pytest
 from main import main
 from tests.command import BruteForce, records
 from tests.dump_world import signals_kept
+from tests.worlds.conceptnet import line
 from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
 from tools.sample import world as sample
@@ -70,10 +71,13 @@ def islands(lines: list[str], mainland: str, count: int) -> list[str]:
 
 
 def test_the_sample_is_the_same_by_server_index_and_whole_file(tmp_path: Path) -> None:
-    lines = [each.rstrip("\n") for each in sample.lines()]
+    """And two islands that its seed does not reach."""
+    apart = [line("/r/IsA", f"/c/en/island_{n}/n", f"/c/en/sand_{n}") for n in range(2)]
+    lines = [each.rstrip("\n") for each in (*sample.lines(), *apart)]
     path = tmp_path / "sample.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
     seeds = {sample.SEED: 7, **dict.fromkeys(islands(lines, sample.SEED, 2), 1)}
+    assert len(seeds) == 3
     assert_same(path, lines, seeds, list(seeds))
 
 
