@@ -15,16 +15,19 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.command import pools_of, run, says, start
+from tests.dump_world import harvest, set_small
 from tests.graph_world import assert_graph_is, graph_in, in_neo4j, in_sqlite
 from tests.neo4j_server import AnyServer, ask, run_with
 from tests.store_contract import DOG_IS_PET, relation, write
 from tests.worlds.bolt import COMMIT, When, Wire
-from tests.worlds.conceptnet import HUB, World, hostile, mesh
+from tests.worlds.conceptnet import HUB, World, hostile, hub, line, mesh
 from tests.worlds.faults import SocketServer
 from tests.worlds.proxies import closed_port
+from tools import monitor
 from tools.add import Entity, Graph, Relation
 from tools.errors import GiveUp, Unavailable
 from tools.graphs import open_graph
+from tools.harvest import Harvest
 from tools.rules import RELATIONS
 
 
@@ -50,6 +53,31 @@ def test_hostile_names_give_the_same_records_in_both_graphs(
     assert len(in_sqlite(embedded)["relation"]) > 5
     assert in_neo4j(empty_neo4j) == in_sqlite(embedded)
     assert not ask(empty_neo4j, "MATCH (n) WHERE labels(n) <> ['Entity'] RETURN n")
+
+
+def test_a_whole_file_gives_the_same_records_in_both_graphs(
+    tmp_path: Path,
+    empty_neo4j: AnyServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Although the wire breaks so often that a stretch of it has to be read again."""
+    set_small(monkeypatch.setattr)
+    monkeypatch.setattr(monitor, "FIRST_REST_S", 0.01)
+    file = tmp_path / "world.csv"
+    too_long = line("/r/IsA", f"/c/en/{'x' * 9000}", "/c/en/0")
+    file.write_text("".join((*mesh(40), too_long, *hub(60))))
+    embedded = harvest(tmp_path / "embedded", file)
+    with Wire(empty_neo4j.url, COMMIT, "after") as wire:
+
+        def break_later(run: Harvest) -> None:
+            wire.cuts = 7 if run.pools.leases else 0
+
+        flags, password = ("--graph", wire.url), empty_neo4j.password
+        ended = harvest(tmp_path, file, *flags, tick=break_later, password=password)
+    assert wire.cut == 7 and "fetch waits" in caplog.text
+    assert ended == embedded and ended.tally[2] == 1
+    assert in_neo4j(empty_neo4j) == in_sqlite(tmp_path / "embedded" / "state" / "graph.db")
 
 
 # --- several writers -----------------------------------------------------------------------

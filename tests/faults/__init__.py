@@ -44,4 +44,12 @@ F5   two receivers at once: tests/test_receive, a_second_one
 F6   the same path twice: tests/test_receive, the_higher_counter_wins, the_newcomer_wins
 G2   clear.py while it runs: tests/test_cli, a_second_instance, clear_asks_for_the_name
 G3   history.py while it runs: test_history_under_load
+Those of H are in tests/.
+
+H1   an assertions file is cut off or damaged: test_dump_lines, cut_off_anywhere, flipped_byte
+H2   one that unpacks to far too much, a line without end: test_dump_lines, a_gigabyte
+H3   lines that cannot be read: test_dump_sieve; test_dump_stream, bad_lines, one_too_many
+H4   killed while an index is made: test_dump_build, killed_at; a_full_disk
+H5   killed, stopped, or its graph away amid a whole file: test_dump_stream; test_neo4j_harvest
+H6   the file is another one the next time: test_dump_build, another_file; test_dump_stream
 """

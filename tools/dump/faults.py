@@ -46,6 +46,7 @@ class Faults:
         """One sentence, None if every line was good."""
         if not self.number:
             return None
+        what = "malformed line was" if self.number == 1 else "malformed lines were"
         named = ", ".join(f"{line:,}" for line, _ in self.told)
-        where = f": line {named}" + (" and others" if self.number > len(self.told) else "")
-        return f"{self.number:,} malformed lines were skipped{where if named else ''}"
+        others = " and others" if self.number > len(self.told) else ""
+        return f"{self.number:,} {what} skipped" + (f": line {named}{others}" if named else "")

@@ -13,16 +13,17 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import zstandard
-from isal import igzip
-from isal.isal_zlib import IsalError
+from isal import igzip_lib
 
 from tools.errors import UsageError
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 24
-ZSTD_PIECE = 1 << 13  # packed bytes at once: each could unpack to thousands of times as many
+GZIP_PIECE = 1 << 16
+ZSTD_PIECE = 1 << 9  # packed bytes at once: each may unpack to 32,000 times as many, all at once
 LINE_END = 10
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ZSTD_REMARK = b"\x2a\x4d\x18"  # after a first byte: what pzstd begins its files with
 
 
 class Position(NamedTuple):
@@ -51,6 +52,7 @@ class Lines:
             self.size = path.stat().st_size
             if not path.is_file():
                 raise UsageError(f"{path} is not a file: give an assertions file")
+            path.open("rb").close()
         except OSError as error:
             raise UsageError(
                 f"the file {path} cannot be read ({error.strerror}): `python main.py download` "
@@ -68,7 +70,7 @@ class Lines:
                         chunk = _chunk(text, place)
                         yield chunk
                         place = chunk.end
-                    elif len(rest) > LONGEST_LINE:
+                    if len(rest) > LONGEST_LINE:
                         raise UsageError(
                             f"{self.path} is no assertions file: {_name(place)} is endless"
                         )
@@ -77,7 +79,7 @@ class Lines:
                 f"{self.path} is truncated: it ends in the middle, after line {place.lines:,}; "
                 f"get the whole file and start again"
             ) from error
-        except (OSError, IsalError, zstandard.ZstdError) as error:  # type: ignore[misc]
+        except (OSError, igzip_lib.IsalError, zstandard.ZstdError) as error:  # type: ignore[misc]
             raise UsageError(
                 f"{self.path} is damaged after line {place.lines:,} ({error}); get it anew"
             ) from error
@@ -97,12 +99,32 @@ class Lines:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(GZIP):
-            with igzip.open(file, "rb") as unpacking:  # type: ignore[no-untyped-call]
-                yield from iter(lambda: unpacking.read(CHUNK), b"")
-        elif magic == ZSTD:
-            yield from _unpack_zstd(file)
-        else:
-            yield from iter(lambda: file.read(CHUNK), b"")
+            return _gathered(_unpack_gzip(file))
+        if magic == ZSTD or magic[1:] == ZSTD_REMARK:
+            return _gathered(_unpack_zstd(file))
+        return iter(lambda: file.read(CHUNK), b"")
+
+
+def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
+    """Member by member: whatever comes before an end too early is given."""
+    member: igzip_lib.IgzipDecompressor | None = None
+    packed = b""
+    while packed := packed or file.read(GZIP_PIECE):
+        if member is None:
+            packed = packed.lstrip(b"\0")  # some media fill up their last block with these
+            if not packed:
+                continue
+            if not packed.startswith(GZIP[: len(packed)]):
+                raise OSError("something else follows what is packed")
+            member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        yield member.decompress(packed, CHUNK)
+        while not member.needs_input and not member.eof:
+            yield member.decompress(b"", CHUNK)
+        packed = b""
+        if member.eof:
+            packed, member = member.unused_data, None
+    if member is not None:
+        raise EOFError
 
 
 def _unpack_zstd(file: BinaryIO) -> Iterator[bytes]:
@@ -120,6 +142,23 @@ def _unpack_zstd(file: BinaryIO) -> Iterator[bytes]:
                 frame = unpacker.decompressobj()
     if has_begun:
         raise EOFError
+
+
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Fewer and larger ones; what was there before an error comes before it."""
+    held: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if size >= CHUNK:
+                yield b"".join(held)
+                held, size = [], 0
+    except Exception:
+        yield b"".join(held)
+        raise
+    yield b"".join(held)
 
 
 def _cut(text: bytes) -> tuple[bytes, bytes]:

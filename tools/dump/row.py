@@ -18,6 +18,9 @@ from tools.add import Relation
 from tools.rules import relation_name
 from tools.uri import is_external, label, language, sense, term
 
+LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
+LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
+
 _NODE_BEGINNINGS = ("/c/", "http://", "https://")
 _DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
@@ -59,6 +62,8 @@ def row_of(line: bytes) -> Row:
         and end.startswith(_NODE_BEGINNINGS)
     ):
         raise ValueError(_strange_column(columns))
+    if len(line) > LONGEST_URI and (longest := max(map(len, columns[:4]))) > LONGEST_URI:
+        raise ValueError(f"a URI of {longest:,} characters")
     return Row(uri, rel, start, end, information(text))
 
 
@@ -76,9 +81,11 @@ def relation_of(row: Row) -> Relation:
     )
 
 
-# Most lines come from few sources and have no sentence: their last columns are the same texts.
-@lru_cache(maxsize=4096)
 def information(text: str) -> Info:
+    return _short_information(text) if len(text) <= LONGEST_KNOWN else _information(text)
+
+
+def _information(text: str) -> Info:
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -95,6 +102,10 @@ def information(text: str) -> Info:
         found.get("surfaceStart"),
         found.get("surfaceEnd"),
     )
+
+
+# Most lines come from few sources and have no sentence: their last columns are the same texts.
+_short_information = lru_cache(maxsize=4096)(_information)
 
 
 def render(row: Row) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The rows of a chunk that a filter keeps, most others left out before anything is parsed.
 
 Promise: no row that the filter keeps is missing, and every line without five columns is noted. A
-line whose relation or languages nobody wants is looked at no further: what is wrong in its last
-column is not noticed.
+line whose relation or languages nobody wants is looked at no further: whatever else is wrong with
+it is not noted. What is noted depends on the lines alone, not on how they fall into chunks.
 
 The columns of all lines of a chunk are found by one look for tabs and line ends; relation and
 languages are then compared eight bytes at a time for all lines together.
@@ -53,13 +53,25 @@ class Sieve:
                 if row.uri == self.last:  # the dump is sorted: the same ones are neighbours
                     raise ValueError(f"{row.uri[:200]} was there before")
             except ValueError as error:
-                self._faults.note(number, str(error))
+                if self._is_wanted(line):
+                    self._faults.note(number, str(error))
                 continue
-            self.last = row.uri
             if wanted is None or wanted.keeps(
                 relation_name(row.rel), row.start, row.end, row.info.weight
             ):
+                self.last = row.uri
                 yield row, line
+
+    def _is_wanted(self, line: bytes) -> bool:
+        """By its relation and languages: comparing many at once lets a few others through."""
+        if self._wanted is None:
+            return True
+        _, rel, *ends, _ = (each.decode(errors="replace") for each in line.split(b"\t"))
+        return (
+            rel.startswith("/r/")
+            and relation_name(rel) in self._wanted.relations
+            and all(end.startswith(self._wanted.beginnings) for end in ends)
+        )
 
     def _lines(self, chunk: Chunk) -> Iterator[Line]:
         text = chunk.text if chunk.text.endswith(b"\n") else chunk.text + b"\n"

@@ -7,7 +7,10 @@ the same transaction as what was found: killed anywhere, the file is read on fro
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from tools.add import Entity, Page, Relation, endpoints
@@ -20,6 +23,8 @@ from tools.errors import Fatal
 from tools.fetch import is_groundable
 from tools.rules import Filter
 from tools.stage import Done, Found, Task
+
+logger = logging.getLogger(__name__)
 
 MOST_RELATIONS = 20_000
 MOST_LINES = 2_000_000
@@ -34,19 +39,22 @@ class Streamer:
 
     def __init__(self, path: Path, wanted: Filter, most_malformed: int, ground: str) -> None:
         self.lines = Lines(path)
-        self.uri = f"file:{path.name}"
+        # A name need not be text: pools and log want it to be.
+        self._name = os.fsencode(path.name).decode(errors="backslashreplace")
+        self.uri = f"file:{self._name}"
         self._wanted = wanted
         self._most_malformed = most_malformed
         self._concepts_go_to = "extend" if ground in ("concepts", "both") else "finished"
         self._shows_relations = ground in ("relations", "both")
         self._reader: Iterator[Chunk] | None = None
         self._at = BEGINNING
+        self._malformed = 0  # up to there
         self._is_ended = False
 
-    @property
+    @cached_property
     def world(self) -> str:
         """Which file this is, for whoever goes on with it."""
-        return f"all of {self.lines.path.name} (sha256 {sha256_of(self.lines.path)[:16]})"
+        return f"all of {self._name} (sha256 {sha256_of(self.lines.path)[:16]})"
 
     def open(self, tallied: Tallied) -> None:
         self._tallied = tallied
@@ -62,7 +70,7 @@ class Streamer:
             {
                 OFFSET: self._at.offset - begin.offset,
                 LINES: self._at.lines - begin.lines,
-                MALFORMED: self._faults.number - self._tallied(MALFORMED),
+                MALFORMED: self._malformed - self._tallied(MALFORMED),
             },
         )
 
@@ -71,9 +79,11 @@ class Streamer:
         committed = Position(self._tallied(OFFSET), self._tallied(LINES))
         if self._reader is None or committed != self._at:
             path = self.lines.path
-            self._faults = Faults(path, self._most_malformed, self._tallied(MALFORMED))
+            self._malformed = self._tallied(MALFORMED)
+            self._faults = Faults(path, self._most_malformed, self._malformed)
             self._sieve = Sieve(self._wanted, self._faults)
             self._reader, self._at = self.lines.chunks(committed), committed
+            self._is_ended = False
         return committed
 
     def _stretch(self, begin: Position) -> list[Relation]:
@@ -81,15 +91,20 @@ class Streamer:
         try:
             for chunk in self._reader or ():
                 kept += [relation_of(row) for row, _ in self._sieve(chunk)]
-                self._at = chunk.end
+                self._at, self._malformed = chunk.end, self._faults.number
                 if len(kept) >= MOST_RELATIONS or chunk.end.lines - begin.lines >= MOST_LINES:
                     return kept
-            self._is_ended = True
+            self._end()
         except Fatal:
             self._reader = None  # read on from here it says so again, with this stretch stored
             if self._at == begin:
                 raise
         return kept
+
+    def _end(self) -> None:
+        self._is_ended = True
+        if summary := self._faults.summary():
+            logger.warning("%s", summary)
 
     def _found(self, kept: Sequence[Relation], concepts: Sequence[str]) -> list[Found]:
         found = [Found(self._concepts_go_to, concepts, depth=0)]

@@ -1,0 +1,91 @@
+"""A server, the index of a file and the whole file give the same graph, record by record."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from main import main
+from tests.command import BruteForce, records
+from tests.dump_world import signals_kept
+from tests.worlds.conceptnet import line
+from tools.dump.build import index_of
+from tools.mirror.mirror import Mirror
+from tools.sample import world as sample
+
+REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
+
+Graph = dict[str, list[tuple[object, ...]]]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    with signals_kept():
+        yield
+
+
+def harvested(name: str, source: object, *flags: object) -> Graph:
+    given = ("--source", source, "--no-media", "-q", "--state", name, *flags)
+    assert main(list(map(str, given))) == 0
+    return records(Path(name, "graph.db"))
+
+
+def reachable(everything: Graph, file: BruteForce, seed: str) -> Graph:
+    concepts, relations = file.walk(seed)
+    return {
+        "entity": [row for row in everything["entity"] if row[0] in concepts],
+        "relation": [row for row in everything["relation"] if row[0] in relations],
+        "media": [],
+    }
+
+
+def assert_same(path: Path, lines: list[str], seeds: dict[str, int], served: list[str]) -> None:
+    """`seeds` says with how many workers; a server is asked for some of them."""
+    file = BruteForce(lines)
+    everything = harvested("all", path, "--all")
+    assert {row[0] for row in everything["relation"]} == {
+        name for rows in file.pages.values() for name, *_ in rows
+    }
+    with Mirror(index_of(lines)) as mirror:
+        for place, (seed, workers) in enumerate(seeds.items()):
+            flags = ("--seed", seed, "--fetch-workers", workers)
+            expected = reachable(everything, file, seed)
+            assert expected["relation"]
+            assert harvested(f"index-{place}", path, *flags) == expected, seed
+            if seed in served:
+                assert harvested(f"server-{place}", mirror.url, *flags) == expected, seed
+
+
+def islands(lines: list[str], mainland: str, count: int) -> list[str]:
+    file = BruteForce(lines)
+    reached = file.walk(mainland)[0]
+    pages = sorted(
+        page for page in file.pages if page.count("/") > 2 and not file.neighbours(page) & reached
+    )
+    return Random(2026).sample(pages, min(count, len(pages)))
+
+
+def test_the_sample_is_the_same_by_server_index_and_whole_file(tmp_path: Path) -> None:
+    """And two islands that its seed does not reach."""
+    apart = [line("/r/IsA", f"/c/en/island_{n}/n", f"/c/en/sand_{n}") for n in range(2)]
+    lines = [each.rstrip("\n") for each in (*sample.lines(), *apart)]
+    path = tmp_path / "sample.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    seeds = {sample.SEED: 7, **dict.fromkeys(islands(lines, sample.SEED, 2), 1)}
+    assert len(seeds) == 3
+    assert_same(path, lines, seeds, list(seeds))
+
+
+@pytest.mark.skipif(not REAL_SLICE.exists(), reason="no slice of ConceptNet beside this checkout")
+def test_a_real_slice_is_the_same_by_server_index_and_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "slice.csv.gz"
+    path.write_bytes(REAL_SLICE.read_bytes())
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    alone = islands(lines, "/c/en/dog", 2)
+    seeds = {"/c/en/dog": 16, "/c/en/true": 1, "/c/en/cat/n": 3, **dict.fromkeys(alone, 4)}
+    assert_same(path, lines, seeds, ["/c/en/dog", *alone])
