@@ -20,7 +20,7 @@ from tools.add import Counts, Graph
 from tools.assist import Assist
 from tools.belongings import check_graph, check_media
 from tools.dump.build import index_of
-from tools.errors import HarvestError, Unavailable, UsageError
+from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
 from tools.exports import DEFAULT, FORMATS
 from tools.graphs import open_graph
 from tools.harvest import Harvest
@@ -150,6 +150,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             if transport is not None:
                 with bar("shipped", transport.backlog, arguments.quiet) as show:
                     assist.ship_rest(show)
+        is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
         report = summary(
             run_.pools.counts(),
             *counted(graph),
@@ -157,10 +158,16 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
+            job.streamer.told() if job.streamer else {},
         )
     if not arguments.quiet:
         print(report)
         print(run_.verdict)
+    if is_given_up:
+        raise StopHarvest(
+            "the file was given up: `python history.py --failed` tells why; `python main.py retry`"
+            ", then start again"
+        )
     return 0
 
 
@@ -244,7 +251,8 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
         arguments.without,
         arguments.min_weight,
     )
-    if arguments.all and any((flags["seeds"], settings.limit, settings.depth, arguments.sample)):
+    is_walk = flags["seeds"] or settings.limit is not None or settings.depth is not None
+    if arguments.all and (is_walk or arguments.sample):
         raise UsageError("--all reads the whole file: it takes no seed, limit, depth or --sample")
     if arguments.no_media:
         settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))

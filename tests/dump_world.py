@@ -29,7 +29,8 @@ SMALL = {
     "lines.ZSTD_PIECE": 500,
     "stream.MOST_RELATIONS": 40,
     "stream.MOST_LINES": 100,
-    "build.SEGMENT_LINES": 150,
+    "build.FILTERED_STRETCH": 400,
+    "build.WHOLE_STRETCH": 400,
     "segment.MOST_ROWS": 100,
 }
 """What lets a file of some hundred lines be read like one of millions."""

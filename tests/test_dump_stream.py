@@ -295,7 +295,6 @@ def test_a_store_that_fails_makes_no_more_bad_lines_of_them(tmp_path: Path) -> N
     assert_complete(ended, malformed=12)
 
 
-@pytest.mark.xfail(reason="a file that was given up ends like one that is done")
 def test_a_file_that_cannot_be_stored_is_not_done(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,7 +343,7 @@ def test_another_file_is_not_continued(tmp_path: Path, file: Path) -> None:
         ("--seed", "/c/en/dog"),
         ("--limit", "5"),
         ("--depth", "2"),
-        pytest.param(("--depth", "0"), marks=pytest.mark.xfail(reason="a depth of 0 is no depth")),
+        ("--depth", "0"),
     ],
 )
 def test_all_takes_no_seed_limit_or_depth(here: Here, file: Path, flags: tuple[str, ...]) -> None:

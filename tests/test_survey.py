@@ -213,7 +213,7 @@ def test_a_malformed_line_is_noted_as_whoever_reads_the_file_would(
     path = tmp_path / "dump.csv"
     path.write_bytes(b"\n".join([before, bad, after]) + b"\n")
     found = found_in(path, most_malformed=1)
-    assert found.complaint == "1 malformed lines were skipped: line 4"
+    assert found.complaint == "1 malformed line was skipped: line 4"
     assert (found.lines, found.malformed, found.kept) == (10, 1, 2)
     assert noted(path) == ([(4, *[reason for _, reason in noted(path)[0]])], 9)
     with pytest.raises(UsageError, match=r"more than 0 lines that cannot be read.*line 4"):
@@ -242,7 +242,7 @@ def test_a_repetition_is_found_where_one_chunk_ends_and_the_next_begins(tmp_path
     assert at < len(lines)
     lines[at] = lines[at - 1]
     found = found_in(file_of(tmp_path, lines), most_malformed=1)
-    assert found.complaint == f"1 malformed lines were skipped: line {at + 1:,}"
+    assert found.complaint == f"1 malformed line was skipped: line {at + 1:,}"
 
 
 def test_names_without_end_are_counted_together(tmp_path: Path) -> None:

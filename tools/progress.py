@@ -195,6 +195,7 @@ def summary(
     refusals: Mapping[str, int],
     progress: Progress,
     places: Mapping[str, object],
+    read: Mapping[str, int],
 ) -> str:
     """What a person wants to know when the harvest ends."""
     parts = {
@@ -204,6 +205,7 @@ def summary(
         "Files refused in this run": table(refusals.items()),
         "Relations by type": columns(by_type.items()),
         "Failures by reason": table(failures.items()),
+        "The file so far": table(read.items()),
         "This run": table(_run_rows(progress)),
         "Where things are": table(places.items()),
     }

@@ -29,7 +29,7 @@ from tools.dump.keys import join
 from tools.dump.lines import Lines
 from tools.dump.segment import KEYS, rows_in
 from tools.dump.shares import NOTE, Share, Show, make_all, reveal, write_note
-from tools.errors import AlreadyRunning, StopHarvest
+from tools.errors import AlreadyRunning, StateDamaged, StopHarvest
 from tools.rules import Filter
 
 logger = logging.getLogger(__name__)
@@ -60,12 +60,21 @@ def open_index(
             with _only_builder(home):
                 found = _usable(home, path, wanted)
                 found = found or Builder(home, lines, wanted, most_malformed, show).build()
+        return _opened(found)
     except OSError as error:
         raise StopHarvest(
             f"the index {home} cannot be written ({error.strerror}): see to it, then start again; "
             f"dump.index names another place"
         ) from error
-    return Index(_segments(found), found / KEYS, _read(found / NOTE)["row_bits"])
+
+
+def _opened(folder: Path) -> Index:
+    try:
+        return Index(_segments(folder), folder / KEYS, _read(folder / NOTE)["row_bits"])
+    except (FileNotFoundError, ValueError, KeyError) as error:
+        raise StateDamaged(
+            f"the index {folder} is damaged ({error}): remove that folder, and it is made anew"
+        ) from error
 
 
 def index_of(lines: Iterable[str]) -> Index:
@@ -85,15 +94,21 @@ class Builder:
     ) -> None:
         self._home, self._lines, self._wanted = home, lines, wanted
         self._most_malformed, self._show = most_malformed, show
-        self._note = {"format": FORMAT, "filter": _as_table(wanted), **_identity(lines.path)}
+        self._stretch = WHOLE_STRETCH if wanted is None else FILTERED_STRETCH
+        self._note = {
+            "format": FORMAT,
+            "filter": _as_table(wanted),
+            "stretch": self._stretch,
+            **_identity(lines.path),
+        }
         self._final = home / _name(self._note["filter"])
         self._part = self._final.with_name(f"{self._final.name}.part")
 
     def build(self) -> Path:
         """The folder of the index."""
         self._prepare()
-        lines = WHOLE_STRETCH if self._wanted is None else FILTERED_STRETCH
-        share = Share(self._lines.path, self._wanted, self._part, lines, self._most_malformed)
+        path, part = self._lines.path, self._part
+        share = Share(path, self._wanted, part, self._stretch, self._most_malformed)
         make_all(share, _processes(self._lines.size), self._show)
         found = self._tell_malformed()
         folders = _segments(self._part)
@@ -109,12 +124,19 @@ class Builder:
         """Take away what was made of another file, by another version, or not to its end."""
         for folder in (each for each in self._home.iterdir() if each.is_dir()):
             note = _read(folder / NOTE)
-            if any(note.get(key) != self._note[key] for key in ("format", "size", "sha256")):
+            is_index = "sha256" in note  # whatever else lies here is not ours to take away
+            if is_index and not self._fits(folder, note):
                 shutil.rmtree(folder)
         self._part.mkdir(exist_ok=True)
         for unfinished in self._part.glob("*.part"):
             shutil.rmtree(unfinished)
         write_note(self._part / NOTE, self._note)
+
+    def _fits(self, folder: Path, note: dict[str, Any]) -> bool:
+        """Of this file, made in this way; and if it is to be continued, cut in the same places."""
+        is_unfinished = folder == self._part
+        keys = ("format", "sha256", *(("filter", "stretch") if is_unfinished else ()))
+        return all(note.get(key) == self._note[key] for key in keys)
 
     def _tell_malformed(self) -> int:
         """How many lines were skipped, told once all have been read."""

@@ -25,12 +25,7 @@ class Faults:
     def note(self, line: int, reason: str) -> None:
         """Skip this line; raises UsageError if there are too many of them."""
         self.number += 1
-        if self.number > self._most:
-            raise UsageError(
-                f"{self._path} has more than {self._most:,} lines that cannot be read, the last "
-                f"is line {line:,}: {reason}; is it an assertions file? "
-                f"(dump.max_malformed allows more)"
-            )
+        self._require_few(line, reason)
         if len(self.told) < MOST_TOLD:
             self.told.append((line, reason))
             logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
@@ -39,8 +34,16 @@ class Faults:
         """What others met in their part of the file; they have told of it."""
         self.number += number
         self.told = [*self.told, *told][:MOST_TOLD]
+        for line, reason in self.told[-1:]:
+            self._require_few(line, reason)
+
+    def _require_few(self, line: int, reason: str) -> None:
         if self.number > self._most:
-            raise UsageError(f"{self._path} has more than {self._most:,} lines that cannot be read")
+            raise UsageError(
+                f"{self._path} has more than {self._most:,} lines that cannot be read, the last "
+                f"is line {line:,}: {reason}; is it an assertions file? "
+                f"(dump.max_malformed allows more)"
+            )
 
     def summary(self) -> str | None:
         """One sentence, None if every line was good."""

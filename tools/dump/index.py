@@ -150,7 +150,7 @@ class Index:
             for segment, rows, _ in self._by_segment(numbers)
             if rows is not None
         ]
-        weights = np.concatenate([np.empty(0, np.float32), *parts])
+        weights = np.concatenate([np.empty(0, np.float64), *parts])
         if len(numbers) > MOST_REACHED:
             least = np.partition(weights, -MOST_REACHED)[-MOST_REACHED]
             over, ties = weights > least, np.flatnonzero(weights == least)

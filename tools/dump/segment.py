@@ -61,7 +61,7 @@ class SegmentWriter:
         self._waiting: list[bytes] = []
         self._pack: Callable[[bytes], bytes] | None = None
         self._blocks, self._keys = array("Q", [0]), KeysWriter()
-        self._kind, self._origin, self._weight = array("I"), array("I"), array("f")
+        self._kind, self._origin, self._weight = array("I"), array("I"), array("d")
         self._kinds: dict[tuple[str, str | None, str | None, str], int] = {}
         self._origins: dict[str, int] = {}
 
@@ -106,7 +106,7 @@ class SegmentWriter:
         for name, content in zip(ARRAYS, contents, strict=True):
             (self.folder / name).write_bytes(content.tobytes())
         (self.folder / "kinds").write_bytes(orjson.dumps(list(self._kinds)))
-        (self.folder / "origins").write_text("\n".join(self._origins), "utf-8")
+        (self.folder / "origins").write_bytes(orjson.dumps(list(self._origins)))
 
     def close(self) -> None:
         self._text.close()
@@ -115,7 +115,7 @@ class SegmentWriter:
 class Segment:
     def __init__(self, folder: Path) -> None:
         self._blocks, self._kind, self._origin, self._weight = (
-            mapped(folder / name, code) for name, code in zip(ARRAYS, "QIIf", strict=True)
+            mapped(folder / name, code) for name, code in zip(ARRAYS, "QIId", strict=True)
         )
         self._text, self._origins = mapped(folder / "text", "B"), mapped(folder / "origins", "B")
         self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
@@ -162,7 +162,7 @@ class Segment:
             if len(self._masks) > 1000:
                 self._masks.clear()
             if isinstance(test, re.Pattern):
-                origins = bytes(self._origins).decode().split("\n")
+                origins = orjson.loads(self._origins)
                 passes = [test.search(origin) is not None for origin in origins]
             else:
                 passes = [test(kind) for kind in self._kinds]
@@ -171,7 +171,7 @@ class Segment:
 
 
 def rows_in(folder: Path) -> int:
-    return (folder / "weight").stat().st_size // array("f").itemsize
+    return (folder / "weight").stat().st_size // array("d").itemsize
 
 
 def _language(uri: str) -> str | None:

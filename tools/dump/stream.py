@@ -59,6 +59,11 @@ class Streamer:
     def open(self, tallied: Tallied) -> None:
         self._tallied = tallied
 
+    def told(self) -> dict[str, int]:
+        """How far the file is read."""
+        told = {"lines": self._tallied(LINES), "malformed lines": self._tallied(MALFORMED)}
+        return told if told["malformed lines"] else {"lines": told["lines"]}
+
     def __call__(self, task: Task) -> Done:
         begin = self._wind()
         kept = self._stretch(begin)
