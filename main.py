@@ -19,7 +19,6 @@ from tools import settings as settings_of
 from tools.add import Counts, Graph
 from tools.assist import Assist
 from tools.belongings import check_graph, check_media
-from tools.dump.build import index_of
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
 from tools.exports import DEFAULT, FORMATS
 from tools.graphs import open_graph
@@ -28,7 +27,6 @@ from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
-from tools.mirror.mirror import Mirror
 from tools.progress import Progress, bar, summary
 from tools.sample import world
 from tools.settings import Settings
@@ -184,6 +182,9 @@ def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> T
 
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
     """The same settings, with servers of our own on this computer, and fewer files of each kind."""
+    from tools.dump.build import index_of  # both take their time to load
+    from tools.mirror.mirror import Mirror
+
     mirror = stack.enter_context(Mirror(index_of(world.lines())))
     extend = replace(settings.extend, images=min(settings.extend.images, 1), keys={})
     extend = replace(extend, sounds=min(extend.sounds, 1), gifs=min(extend.gifs, 1))

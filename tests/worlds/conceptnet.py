@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from tools.dump.build import index_of
 from tools.dump.index import Index
-from tools.dump.row import Info, Row
+from tools.dump.row import Row
 from tools.mirror.mirror import Handler, Mirror
 from tools.mirror.pages import HTML, JSON, Answer, html_error, json_answer, json_error, number
 from tools.uri import assertion
@@ -348,8 +348,12 @@ class _Unsteady(Index):
 def _with_newlines(row: Row) -> Row:
     """No file can hold a text with a newline in it, but a server can send one."""
     uri, rel, start, end = (each.replace(NEWLINE, "\n") for each in row[:4])
-    info = (each.replace(NEWLINE, "\n") if isinstance(each, str) else each for each in row.info)
-    return Row(uri, rel, start, end, Info(*info))  # type: ignore[arg-type]
+    texts: dict[str, Any] = {
+        key: value.replace(NEWLINE, "\n")
+        for key, value in vars(row.info).items()
+        if isinstance(value, str) and key != "origin"
+    }
+    return Row(uri, rel, start, end, replace(row.info, **texts))
 
 
 def _weight(row: Row) -> float:

@@ -58,6 +58,7 @@ class Index:
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
         self._keys = Keys(keys, row_bits)
         self._reached = lru_cache(maxsize=64)(self._reach)
+        self._passes = lru_cache(maxsize=8)(self._masks)
 
     def __len__(self) -> int:
         return self._bases[-1]
@@ -77,8 +78,13 @@ class Index:
     def about(self, concept: str, wanted: Filter) -> list[Row]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
         numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
-        rows = [self._row(number) for number in sorted(numbers) if self._may_keep(number, wanted)]
-        rows.sort(key=lambda row: -row.info.weight)
+        passes, rows = self._passes(wanted), []
+        for number in sorted(numbers):
+            at = bisect_right(self._bases, number) - 1
+            segment, local = self._segments[at], number - self._bases[at]
+            if passes[at][segment.kind(local)]:
+                rows.append(row_of(segment.line(local)))
+        rows.sort(key=_lightness)
         return [row for row in rows if _is_below(concept, row.start, row.end)]
 
     def find(
@@ -103,9 +109,9 @@ class Index:
         segment, row = self._place(number)
         return row_of(segment.line(row))
 
-    def _may_keep(self, number: int, wanted: Filter) -> bool:
-        segment, row = self._place(number)
-        return bool(segment.mask(wanted, _filter_test(wanted))[segment.kind(row)])
+    def _masks(self, wanted: Filter) -> list[bytes]:
+        """For each segment, which kinds a filter may keep."""
+        return [segment.mask(wanted, _filter_test(wanted)) for segment in self._segments]
 
     def _at(self, nodes: Iterable[tuple[str, int]]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
@@ -225,4 +231,9 @@ def _source_pattern(asked: str) -> re.Pattern[str]:
 
 
 def _is_below(concept: str, *uris: str) -> bool:
-    return any(uri == concept or uri.startswith(f"{concept}/") for uri in uris)
+    below = f"{concept}/"
+    return any(uri == concept or uri.startswith(below) for uri in uris)
+
+
+def _lightness(row: Row) -> float:
+    return -row.info.weight

@@ -48,10 +48,11 @@ class KeysWriter:
         self._numbers.append(hashed(uri, side) & self._HASH | row)
 
     def add_node(self, row: int, uri: str, side: int) -> None:
-        self.add(row, uri, side)
+        append = self._numbers.append
+        append(xxh3_64_intdigest(uri.encode(), side) & self._HASH | row)
         while uri.count("/") > 3 and uri[0] == "/":  # a sense: what it is a sense of, too
             uri = uri[: uri.rindex("/")]
-            self.add(row, uri, side)
+            append(xxh3_64_intdigest(uri.encode(), side) & self._HASH | row)
 
     def write(self, path: Path) -> None:
         np.asarray(self._numbers).sort()  # in its place

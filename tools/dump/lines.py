@@ -15,11 +15,12 @@ import numpy as np
 import zstandard
 from isal import igzip_lib
 
+from tools.dump.memory import keep_memory
 from tools.errors import UsageError
 
-CHUNK = 1 << 20
+CHUNK = 1 << 19  # more would not stay in the processor's cache while it is looked through
 LONGEST_LINE = 1 << 24
-GZIP_PIECE = 1 << 16
+GZIP_PIECE = 1 << 15
 ZSTD_PIECE = 1 << 9  # packed bytes at once: each may unpack to 32,000 times as many, all at once
 LINE_END = 10
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -61,11 +62,12 @@ class Lines:
 
     def chunks(self, after: Position = BEGINNING) -> Iterator[Chunk]:
         """Everything behind a position where a line begins."""
+        keep_memory()
         place, rest = after, b""
         try:
             with self.path.open("rb") as file:
                 for piece in self._pieces(file, after.offset):
-                    text, rest = _cut(rest + piece)
+                    text, rest = _cut(rest, piece)
                     if text:
                         chunk = _chunk(text, place)
                         yield chunk
@@ -161,10 +163,12 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(held)
 
 
-def _cut(text: bytes) -> tuple[bytes, bytes]:
+def _cut(before: bytes, piece: bytes) -> tuple[bytes, bytes]:
     """What ends with a line, and the beginning of the next one."""
-    end = text.rfind(b"\n") + 1
-    return text[:end], text[end:]
+    end = piece.rfind(b"\n") + 1
+    if not end:
+        return b"", before + piece
+    return before + piece[:end], piece[end:]
 
 
 def _chunk(text: bytes, begin: Position) -> Chunk:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import NoneType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,21 +23,32 @@ from tools.uri import is_external, label, language, sense, term
 LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
 
+_WORDINGS = ("surfaceText", "surfaceStart", "surfaceEnd")
 _NODE_BEGINNINGS = ("/c/", "http://", "https://")
 _DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
 
-class Info(NamedTuple):
+@dataclass
+class Info:
     """The last column."""
 
     weight: float
     dataset: str
     license: str
-    sources: Sequence[Mapping[str, str]]  # as the web API shows them
-    origin: str  # the values in its sources, each once, between tabs
+    sources: Sequence[Mapping[str, str]]
     text: str | None
     start: str | None  # how the sentence words this end
     end: str | None
+
+    @cached_property
+    def origin(self) -> str:
+        """The values in its sources, each once, between tabs."""
+        return "\t".join(sorted({value for each in self.sources for value in each.values()}))
+
+    @cached_property
+    def shown_sources(self) -> list[dict[str, str]]:
+        """As the web API shows them."""
+        return [_source(each) for each in self.sources]
 
 
 class Row(NamedTuple):
@@ -64,7 +77,8 @@ def row_of(line: bytes) -> Row:
         raise ValueError(_strange_column(columns))
     if len(line) > LONGEST_URI and (longest := max(map(len, columns[:4]))) > LONGEST_URI:
         raise ValueError(f"a URI of {longest:,} characters")
-    return Row(uri, rel, start, end, information(text))
+    known = _short_information if len(text) <= LONGEST_KNOWN else _information
+    return Row(uri, rel, start, end, known(text))
 
 
 def relation_of(row: Row) -> Relation:
@@ -90,14 +104,13 @@ def _information(text: str) -> Info:
         found = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"the information is not JSON: {error}") from None
-    if fault := _fault(found):
-        raise ValueError(fault)
+    if not _is_sound(found):
+        raise ValueError(_fault(found))
     return Info(
         float(found["weight"]),
         found["dataset"],
         found["license"],
-        [_source(source) for source in found["sources"]],
-        "\t".join(sorted({value for each in found["sources"] for value in each.values()})),
+        found["sources"],
         found.get("surfaceText"),
         found.get("surfaceStart"),
         found.get("surfaceEnd"),
@@ -118,7 +131,7 @@ def render(row: Row) -> dict[str, Any]:
         "end": node(row.end, info.end),
         "license": info.license,
         "rel": {"@id": row.rel, "@type": "Relation", "label": label(row.rel)},
-        "sources": info.sources,
+        "sources": info.shown_sources,
         "start": node(row.start, info.start),
         "surfaceText": info.text,
         "weight": info.weight,
@@ -171,22 +184,30 @@ def _strange_column(columns: list[str]) -> str:
     )
 
 
-def _fault(info: object) -> str | None:
+def _is_sound(info: Any) -> bool:
+    return (
+        type(info) is dict
+        and type(info.get("weight")) in (float, int)
+        and math.isfinite(info["weight"])
+        and type(info.get("dataset")) is str
+        and type(info.get("license")) is str
+        and type(info.get("sources")) is list
+        and all(map(_is_source, info["sources"]))
+        and all(type(info.get(key)) in (str, NoneType) for key in _WORDINGS)
+    )
+
+
+def _fault(info: Any) -> str:
+    """What is wrong with one that is not sound."""
     if not isinstance(info, dict):
         return "the information is not an object"
-    weight = info.get("weight")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+    weight: Any = info.get("weight")
+    if type(weight) not in (float, int) or not math.isfinite(weight):
         return f"weight {weight!r} is not a number"
-    for key in ("dataset", "license"):
+    for key in ("dataset", "license", *(each for each in _WORDINGS if each in info)):
         if not isinstance(info.get(key), str):
             return f"{key} {info.get(key)!r} is not a text"
-    for key in ("surfaceText", "surfaceStart", "surfaceEnd"):
-        if not isinstance(info.get(key), str | None):
-            return f"{key} {info.get(key)!r} is not a text"
-    sources = info.get("sources")
-    if not isinstance(sources, list) or not all(map(_is_source, sources)):
-        return "sources is not a list of objects with texts"
-    return None
+    return "sources is not a list of objects with texts"
 
 
 def _is_source(source: object) -> bool:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME = "conceptnet"
-FILE_WORKERS = 64  # a file answers at once: the more finish together, the fewer transactions
+FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
 
 
 class ConceptnetJob:
