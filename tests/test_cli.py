@@ -9,7 +9,10 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,6 +28,7 @@ from tests.command import (
     start,
     walk,
 )
+from tests.faults.injection import wait_until
 from tests.worlds.conceptnet import World, hub, line
 
 SEED = "/c/en/hub"
@@ -395,6 +399,42 @@ def test_the_mirror_serves_a_file_and_ends_on_request(tmp_path: Path) -> None:
     mirror.communicate(timeout=20)
     assert mirror.returncode == 0
     assert relations_of(tmp_path) == walk(hub(20), SEED)[1]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core is served by one process")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_mirror_serves_from_every_core_and_its_copies_end_with_it(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    file = tmp_path / "assertions.csv"
+    file.write_text("".join(hub(20)))
+    mirror = start("main.py", "mirror", "--source", file, "--port", 0)
+    assert mirror.stdout is not None
+    address = urlsplit(mirror.stdout.readline().split(" at ")[1].split()[0])
+    own = Path(f"/proc/{mirror.pid}/task/{mirror.pid}/children")
+    wait_until(lambda: len(own.read_text().split()) == (os.cpu_count() or 1) - 1)
+    copies = [Path("/proc", each) for each in own.read_text().split()]
+    answers = [ask(address.port or 0) for _ in range(20)]
+    assert set(answers) == {answers[0]} and b'"edges":[{' in answers[0]
+    mirror.send_signal(number)
+    mirror.communicate(timeout=20)
+    assert mirror.returncode == (0 if number == signal.SIGTERM else -number)
+    wait_until(lambda: not any(map(is_alive, copies)))
+
+
+def ask(port: int) -> bytes:
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    with closing(connection):
+        connection.request("GET", SEED)
+        return connection.getresponse().read()
+
+
+def is_alive(process: Path) -> bool:
+    """One that ended and that nobody has asked for is still listed."""
+    try:
+        return ") Z " not in (process / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_mirror_of_a_bad_file_is_refused_with_the_line(tmp_path: Path) -> None:
