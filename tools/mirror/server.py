@@ -18,11 +18,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
+from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from threading import Lock, Thread
-from time import monotonic
+from time import monotonic, time
 from typing import Any, Self
 
 from tools.deadline import DeadlineReader
@@ -71,7 +73,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
         return [
             f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase.upper()}",
             f"Server: {self.server_version}",
-            f"Date: {self.date_time_string()}",
+            f"Date: {_date(int(time()))}",
             f"Content-Type: {answer.content_type}",
             f"Content-Length: {len(answer.body)}",
             "Access-Control-Allow-Origin: *",
@@ -135,6 +137,11 @@ class Handler(BaseHTTPRequestHandler, ABC):
             self.rfile.read(int(length))
         else:
             self.close_connection = True
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)
 
 
 class Headers(dict[str, str]):
