@@ -59,6 +59,7 @@ class Assist:
         self._next_look = 0.0
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._told)
+        self._home = Home(settings.pools_file)
         self._watches = self._new_watches()
         self._clock.add("snapshot", settings.clock.snapshot, self.snapshot)
         self._clock.add("sample", settings.clock.sample, self.sample)
@@ -72,7 +73,7 @@ class Assist:
     def _new_watches(self) -> list[Callable[[], None]]:
         harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
         watches: list[Callable[[], None]] = [
-            Home(settings.pools_file),
+            self._home,
             Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
@@ -115,6 +116,7 @@ class Assist:
         if not self._harvest.was_stopped:
             self._clock.wait_for(TRANSPORT, self._harvest.stop)
         self._clock.close(PATIENCE_S)
+        self._home()  # it may have gone since somebody last looked
         if self._harvest.has_worked:
             self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
 
