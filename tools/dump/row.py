@@ -24,6 +24,7 @@ LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take 
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
 
 _WORDINGS = ("surfaceText", "surfaceStart", "surfaceEnd")
+_TEXT, _TEXTS = {str}, {str, NoneType}
 _NODE_BEGINNINGS = ("/c/", "http://", "https://")
 _DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
@@ -193,7 +194,7 @@ def _is_sound(info: Any) -> bool:
         and type(info.get("license")) is str
         and type(info.get("sources")) is list
         and all(map(_is_source, info["sources"]))
-        and all(type(info.get(key)) in (str, NoneType) for key in _WORDINGS)
+        and _TEXTS.issuperset(map(type, map(info.get, _WORDINGS)))
     )
 
 
@@ -211,8 +212,4 @@ def _fault(info: Any) -> str:
 
 
 def _is_source(source: object) -> bool:
-    return (
-        isinstance(source, dict)
-        and bool(source)
-        and all(isinstance(value, str) for value in source.values())
-    )
+    return isinstance(source, dict) and set(map(type, source.values())) == _TEXT

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from tools.add import Entity, Page, Relation, endpoints
+from tools.add import Page, Relation, endpoints
 from tools.dump.build import sha256_of
 from tools.dump.faults import Faults
 from tools.dump.lines import BEGINNING, Chunk, Lines, Position
@@ -71,7 +71,7 @@ class Streamer:
         return Done(
             "finished" if self._is_ended else task.stage.waiting,
             self._found(kept, concepts),
-            Page([Entity.of(each) for each in concepts], kept),
+            Page((), kept),  # its entities are the ends of its relations
             {
                 OFFSET: self._at.offset - begin.offset,
                 LINES: self._at.lines - begin.lines,
