@@ -73,13 +73,17 @@ def join(parts: Sequence[Path], bases: Sequence[int], into: Path) -> int:
     with into.open("wb") as file:
         for piece in range(pieces):
             numbers = [
-                _widened(each[at[piece] : at[piece + 1]], base, row_bits)
-                for each, at, base in zip(lists, places, bases, strict=False)
+                _widened(_read(part, at[piece], at[piece + 1]), base, row_bits)
+                for part, at, base in zip(parts, places, bases, strict=False)
             ]
             together = np.concatenate([np.empty(0, np.uint64), *numbers])
             together.sort()
             file.write(together.tobytes())
     return row_bits
+
+
+def _read(path: Path, begin: int, end: int) -> Any:
+    return np.fromfile(path, np.uint64, end - begin, offset=8 * begin)
 
 
 def _widened(numbers: Any, base: int, row_bits: int) -> Any:
