@@ -39,9 +39,10 @@ class Wanted(NamedTuple):
 
     def is_met_by(self, row: Row) -> bool:
         """As far as a hash could be mistaken."""
-        return all(
-            _is_below(uri, row.start if side == START else row.end) for uri, side in self.nodes
-        )
+        for uri, side in self.nodes:
+            if not _is_below(uri, row.start if side == START else row.end):
+                return False
+        return True
 
 
 class Reached(NamedTuple):
@@ -85,7 +86,7 @@ class Index:
             if passes[at][segment.kind(local)]:
                 rows.append(row_of(segment.line(local)))
         rows.sort(key=_lightness)
-        return [row for row in rows if _is_below(concept, row.start, row.end)]
+        return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
@@ -230,9 +231,8 @@ def _source_pattern(asked: str) -> re.Pattern[str]:
     return re.compile(f"(?:^|\t){text}(?:/|\t|$)")
 
 
-def _is_below(concept: str, *uris: str) -> bool:
-    below = f"{concept}/"
-    return any(uri == concept or uri.startswith(below) for uri in uris)
+def _is_below(concept: str, uri: str) -> bool:
+    return uri == concept or uri.startswith(f"{concept}/")
 
 
 def _lightness(row: Row) -> float:

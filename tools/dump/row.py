@@ -18,7 +18,7 @@ import orjson
 
 from tools.add import Relation
 from tools.rules import relation_name
-from tools.uri import is_external, label, language, sense, term
+from tools.uri import is_external, label
 
 LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
@@ -142,21 +142,20 @@ def render(row: Row) -> dict[str, Any]:
 @lru_cache(maxsize=4096)
 def node(uri: str, surface: str | None = None) -> dict[str, Any]:
     """One end of an edge as the web API shows it."""
-    shown: dict[str, Any] = {
-        "@id": uri,
-        "@type": "Node",
-        "label": label(uri) if surface is None else surface,
-        "term": term(uri),
-    }
+    shown: dict[str, Any] = {"@id": uri, "@type": "Node", "term": uri}
     if is_external(uri):
         address = urlsplit(uri)
         shown["path"] = address.path
         shown["site"] = address.netloc
         shown["site_available"] = address.netloc not in _DEAD_SITES
+        name = label(uri)
     else:
-        shown["language"] = language(uri)
-        if (meaning := sense(uri)) is not None:
-            shown["sense_label"] = _sense_label(meaning)
+        _, _, shown["language"], *words = uri.split("/", 4)
+        name = words[0].replace("_", " ") if words else ""
+        if len(words) > 1:
+            shown["term"] = f"/c/{shown['language']}/{words[0]}"
+            shown["sense_label"] = _sense_label(words[1])
+    shown["label"] = name if surface is None else surface
     return shown
 
 
