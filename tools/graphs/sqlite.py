@@ -128,7 +128,7 @@ class SqliteGraph:
         db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA cache_size = -4096")  # the system caches the file
+        db.execute("PRAGMA cache_size = -32768")  # kB; with 4,096 a walk was 6 % slower
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         db.executescript(SCHEMA)
