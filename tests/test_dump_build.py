@@ -253,6 +253,42 @@ def test_a_full_disk_is_said_and_survived(tmp_path: Path) -> None:
         assert len(open_index(file, None, home=home)) == len(lines)
 
 
+# --- by several processes -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of several chunks, as the processes that are started cut it."""
+    monkeypatch.setattr(build, "LARGE", 0)
+    file = tmp_path / "mesh.csv"
+    file.write_text("".join(f"{each.rstrip()}\n" for each in mesh(3000)))
+    return file
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core is used by one process")
+def test_several_processes_make_the_index_that_one_makes(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[int, int]] = []
+    together = open_index(
+        large, None, home=tmp_path / "two", show=lambda done, size: shown.append((done, size))
+    )
+    assert len(list((tmp_path / "two" / "whole").glob("[0-9]*"))) > 2
+    assert shown[-1] == (large.stat().st_size, large.stat().st_size)
+    monkeypatch.setattr(build, "LARGE", 1 << 40)
+    alone = open_index(large, None, home=tmp_path / "one")
+    assert together.find({}, 0, 10_000) == alone.find({}, 0, 10_000)
+    assert together.find({"node": "/c/en/7"}) == alone.find({"node": "/c/en/7"})
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core is used by one process")
+def test_what_one_of_several_processes_finds_wrong_ends_it(large: Path) -> None:
+    with large.open("a") as file:
+        file.write("nonsense\n")
+    with pytest.raises(UsageError, match=r"line 8,992: 1 columns instead of 5"):
+        open_index(large, None)
+
+
 # --- deaths while it is made -------------------------------------------------------------------
 
 

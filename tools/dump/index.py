@@ -58,7 +58,7 @@ class Index:
         self._segments = [Segment(folder) for folder in folders]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
         self._keys = Keys(keys, row_bits)
-        self._reached = lru_cache(maxsize=64)(self._reach)
+        self._reached = lru_cache(maxsize=16)(self._reach)  # each up to 4 MB
         self._passes = lru_cache(maxsize=8)(self._masks)
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import NamedTuple
@@ -128,11 +128,12 @@ def make_all(share: Share, processes: int, show: Show) -> None:
 
 def _work(share: Share, pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
-    try:
-        share.make(lambda done, _: pipe.send(done))
-        pipe.send(None)
-    except (HarvestError, OSError) as error:
-        pipe.send(error)
+    with suppress(BrokenPipeError):  # nobody is left to hear it
+        try:
+            share.make(lambda done, _: pipe.send(done))
+            pipe.send(None)
+        except (HarvestError, OSError) as error:
+            pipe.send(error)
 
 
 def _listen(pipes: Sequence[Connection], size: int, show: Show) -> None:
@@ -140,7 +141,7 @@ def _listen(pipes: Sequence[Connection], size: int, show: Show) -> None:
     done = dict.fromkeys(pipes, 0)
     working = list(pipes)
     while working:
-        for pipe in wait(working):
+        for pipe in wait(working, PATIENCE_S):
             said = _said(pipe)  # type: ignore[arg-type]
             if said is None:
                 working.remove(pipe)  # type: ignore[arg-type]
