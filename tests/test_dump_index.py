@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command import DEFAULT_FILTER
 from tools.dump.build import index_of, open_index
 from tools.dump.index import Index
 from tools.dump.row import Row, render
@@ -325,6 +328,20 @@ def test_windows_line_ends_are_harmless() -> None:
 
 def test_no_lines_are_no_assertions() -> None:
     assert index_of([]).find({}) == ([], False)
+
+
+def test_an_index_that_nobody_needs_any_more_holds_no_files() -> None:
+    gc.disable()
+    try:
+        before = len(os.listdir("/proc/self/fd"))
+        index = index_of(WORLD)
+        assert index.find({"node": "/c/en/dog", "rel": "/r/IsA"})[0]
+        assert index.about("/c/en/dog", DEFAULT_FILTER)
+        assert len(os.listdir("/proc/self/fd")) > before
+        del index
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.skipif(not SLICE.exists(), reason="the real slice is not beside this checkout")

@@ -324,7 +324,8 @@ class _Unsteady(Index):
 
     def __init__(self, lines: Iterable[str], cap: int, shuffle: Random | None) -> None:
         lines = [line.removesuffix("\n").replace("\n", NEWLINE) for line in lines]
-        self.__dict__ |= vars(index_of(lines))
+        self._steady = index_of(lines)
+        self.__dict__ |= vars(self._steady)
         self._cap = cap
         self._shuffle = shuffle
         self._line_of = {line.partition("\t")[0]: place for place, line in enumerate(lines)}

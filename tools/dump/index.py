@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
+from weakref import proxy
 
 import numpy as np
 
@@ -58,8 +59,9 @@ class Index:
         self._segments = [Segment(folder) for folder in folders]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
         self._keys = Keys(keys, row_bits)
-        self._reached = lru_cache(maxsize=16)(self._reach)  # each up to 4 MB
-        self._passes = lru_cache(maxsize=8)(self._masks)
+        own = proxy(self)  # a cache that held us would hold our files when nobody needs them
+        self._reached = lru_cache(maxsize=16)(partial(Index._reach, own))  # each up to 4 MB
+        self._passes = lru_cache(maxsize=8)(partial(Index._masks, own))
 
     def __len__(self) -> int:
         return self._bases[-1]

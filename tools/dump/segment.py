@@ -16,10 +16,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import local
 from typing import Any, NamedTuple
+from weakref import proxy
 
 import numpy as np
 import orjson
@@ -124,7 +125,7 @@ class Segment:
         self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
-        self.lines = lru_cache(maxsize=4096)(self._lines)
+        self.lines = lru_cache(maxsize=4096)(partial(Segment._lines, proxy(self)))
 
     def __len__(self) -> int:
         return len(self._weight)
