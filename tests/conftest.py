@@ -15,11 +15,20 @@ from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld
 from tools.sample import world as sample
 
+UMASK = os.umask(0)
+os.umask(UMASK)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that wait for servers take longest: they begin first, so that all end together."""
     of_servers = {item.path for item in items if {"neo4j_server", "own_neo4j"} & _fixtures(item)}
     items.sort(key=lambda item: item.path not in of_servers)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """main.py closes what it writes to others, for as long as its process lives: ours lives on."""
+    os.umask(UMASK)
 
 
 def _fixtures(item: pytest.Item) -> set[str]:
