@@ -289,6 +289,29 @@ def test_what_one_of_several_processes_finds_wrong_ends_it(large: Path) -> None:
         open_index(large, None)
 
 
+# --- ends while it is made ----------------------------------------------------------------------
+
+
+def test_stretches_made_before_an_end_are_not_made_again(file: Path) -> None:
+    def interrupt(done: int, size: int) -> None:
+        if done > 0.7 * size:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_index(file, None, show=interrupt)
+    made = {each.parts[-3]: each.stat().st_ino for each in stretches(file, "whole.part")}
+    assert made
+    everything = open_index(file, None)
+    again = {each.parts[-3]: each.stat().st_ino for each in stretches(file, "whole")}
+    assert made.items() < again.items()
+    assert len(everything) == len(WORLD + SENSES)
+
+
+def stretches(file: Path, name: str) -> list[Path]:
+    """A file of each that is whole; it stays the same file when its folder is renamed."""
+    return sorted(file.parent.glob(f"*.sheaf-index/{name}/[0-9][0-9][0-9][0-9]/00/text"))
+
+
 # --- deaths while it is made -------------------------------------------------------------------
 
 
