@@ -1,4 +1,5 @@
-"""The three scripts, run as a user runs them."""
+"""The three scripts, run as a user runs them: in a folder that holds nothing yet, whatever lies in
+the checkout."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -19,6 +21,8 @@ from tools.rules import RELATIONS, Filter
 ROOT = Path(__file__).parents[1]
 DEFAULT_FILTER = Filter.of(["en"], 1.0, RELATIONS, True)
 
+FOLDERS = tempfile.TemporaryDirectory(prefix="sheaf-tests-", ignore_cleanup_errors=True)
+
 Here = Callable[..., str]
 """What the fixture `here` is: arguments of main.py in, its exit code and its sentence out."""
 
@@ -28,17 +32,22 @@ def clean_environment(**more: str) -> dict[str, str]:
     return kept | {"PYTHONWARNINGS": "error"} | more
 
 
+def empty_folder() -> str:
+    """Gone with the process of the tests."""
+    return tempfile.mkdtemp(dir=FOLDERS.name)
+
+
 def run(
     script: str,
     *arguments: object,
-    cwd: Path = ROOT,
+    cwd: Path | None = None,
     answers: str = "",
     seconds: float = 120,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
-        cwd=cwd,
+        cwd=cwd or empty_folder(),
         input=answers,
         capture_output=True,
         text=True,
@@ -50,7 +59,7 @@ def run(
 def start(script: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
-        cwd=ROOT,
+        cwd=empty_folder(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import struct
-import subprocess
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.browser import Browser, browser
-from tests.command import ROOT
 from tools import markup, sheet_page
 from tools import sheet as sheet_module
 from tools.add import Media, Relation
@@ -510,35 +508,3 @@ CONCEPTS = st.lists(PIECES, min_size=1, max_size=3).map(lambda each: "/c/en/" + 
 def test_each_concept_has_a_safe_file_name_of_its_own(one: str, other: str) -> None:
     assert re.fullmatch(r"en\.[a-z0-9_.~-]{1,100}\.html", page_name(one))
     assert (page_name(one) == page_name(other)) == (one == other)
-
-
-def run_needs(folder: Path, **programs: str) -> str:
-    for name, text in programs.items():
-        program = folder / name.replace("_", "-")
-        program.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
-        program.chmod(0o755)
-    for name in ("env", "timeout", "true"):
-        (folder / name).symlink_to(f"/usr/bin/{name}")
-    script = ["/bin/bash", str(ROOT / "scripts/test-needs")]
-    environment = {"PATH": str(folder), "CALLS": str(folder / "calls")}
-    done = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def test_a_browser_that_is_there_is_not_installed(tmp_path: Path) -> None:
-    calls = 'echo "$@" >> "$CALLS"'
-    assert "chromium" not in run_needs(tmp_path, chromium="", id="echo 0", apt_get=calls)
-
-
-def test_a_missing_browser_is_installed(tmp_path: Path) -> None:
-    said = run_needs(tmp_path, id="echo 0", apt_get='echo "$@" >> "$CALLS"; echo noise')
-    assert said.startswith("test-needs: installing chromium") and "noise" not in said
-    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert [each.split(" ")[-1] for each in calls][:2] == ["update", "chromium"]
-
-
-@pytest.mark.parametrize("root", [True, False])
-def test_where_no_browser_can_be_installed_that_is_no_error(tmp_path: Path, root: bool) -> None:
-    programs = {"id": "echo 0"} if root else {"id": "echo 1000", "apt_get": "exit 9"}
-    assert "cannot be installed" in run_needs(tmp_path, **programs)
