@@ -44,7 +44,8 @@ def harvesting(*flags: object, **environment: str) -> Iterator[subprocess.Popen[
 
 def test_a_source_that_is_down_for_long_and_the_end_are_told(tmp_path: Path) -> None:
     config = settings(tmp_path, "[notices]\nsource_down_s = 0.5\nprogress = false\n")
-    with World(mesh(500), latency=0.01) as world, Hook() as hook:
+    # So slow that it still runs when it is next looked after, a second after the source is back.
+    with World(mesh(500), latency=0.05) as world, Hook() as hook:
         flags = harvest_flags(tmp_path, world.url, SEED, *config)
         with harvesting(*flags, SHEAF_NOTICES=hook.address()) as harvest:
             world.wait_for(20)
