@@ -41,6 +41,7 @@ JOBS = {NAME: "walk ConceptNet from seed concepts into a graph (the default)"}
 COMMANDS = {
     **JOBS,
     "jobs": "list the jobs",
+    "check": "try source, proxies, graph, providers, disk, notices and the receiving node",
     "copy": "copy a graph into another one (--from sqlite:PATH --graph neo4j://...)",
     "export": "write the graph as files for other tools (export --format NAME DIR)",
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
@@ -92,6 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
         return TARGETED[arguments.command](settings, arguments)
     if arguments.target is not None:
         raise UsageError(f"{arguments.command} takes no further argument: {arguments.target!r}")
+    if arguments.command == "check":
+        from tools.check import check  # nobody else needs it
+
+        return check(settings, arguments)
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
     if arguments.command == "ship":

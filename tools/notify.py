@@ -10,7 +10,9 @@ import logging
 import re
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import Full, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -68,15 +70,25 @@ class Address:
         if self._thread is not None:
             self._thread.join(max(0.0, deadline - time.monotonic()))
 
+    def try_out(self, notice: Notice, timeout_s: float) -> str | None:
+        """Why it could not be sent; None if it was."""
+        outcome: list[str | None] = []
+        thread = Thread(target=lambda: outcome.append(self._failure(notice)), daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        return outcome[0] if outcome else f"no answer in {timeout_s:.0f} s"
+
     def _send(self, notice: Notice) -> None:
+        if (reason := self._failure(notice)) is not None:
+            logger.warning("%s: %r was not sent: %s", self.name, notice.title, reason)
+
+    def _failure(self, notice: Notice) -> str | None:
         try:
             sent = self._apprise.notify(notice.text, notice.title, body_format="text")
             reasons = [] if sent else [entry.message for entry in sent.logs()] or ["no reason"]
         except Exception as error:  # it has a plugin for each of 150 services
             reasons = [repr(error)]
-        if reasons:
-            reason = self._without_secrets("; ".join(reasons))
-            logger.warning("%s: %r was not sent: %s", self.name, notice.title, reason)
+        return self._without_secrets("; ".join(reasons)) if reasons else None
 
     def _without_secrets(self, text: str) -> str:
         """No part of the address, written in either way."""
@@ -135,6 +147,15 @@ class Notices:
             address.wait(deadline)
             if address.is_busy():
                 logger.warning("%s does not answer: %r is given up", address.name, notice.title)
+
+
+def trials(settings: NoticeSettings) -> list[tuple[str, Callable[[], str | None]]]:
+    """For each address its name, and a call that sends one notice and says why it could not."""
+    notice = Notice("a trial", "This is how Sheaf will tell you how far it is.")
+    return [
+        (address.name, partial(address.try_out, notice, settings.timeout_s))
+        for address in _addresses(settings)
+    ]
 
 
 def _addresses(settings: NoticeSettings) -> list[Address]:

@@ -8,6 +8,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,9 @@ class ConceptnetJob:
         self._world = world
         self._stop = stop
         self._quiet = quiet
-        chosen = settings.filter
-        wanted = Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
+        wanted = wanted_by(settings)
         ground = settings.extend.ground if settings.extend.is_wanted else "nothing"
-        self.client = _client(settings, stop)
+        self.client = client_of(settings, stop, budgets=settings.state / BUDGETS)
         self.streamer = self._streamer(wanted, ground) if is_whole else None
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
@@ -95,16 +95,16 @@ class ConceptnetJob:
             self.streamer.open(pools.tallied)
         else:
             self.source.check()
-        if "extend" in self.workers and self._asks_strangers() and not self._settings.http.contact:
+        if (
+            "extend" in self.workers
+            and asks_strangers(self._settings)
+            and not self._settings.http.contact
+        ):
             logger.warning("http.contact is empty: Wikimedia refuses those who do not say who asks")
 
     def close(self) -> None:
         self.client.close()
         self.ledger.close()
-
-    def _asks_strangers(self) -> bool:
-        extend = self._settings.extend
-        return bool(set(extend.providers) - set(extend.servers))
 
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
@@ -143,18 +143,30 @@ class ConceptnetJob:
         self._drafts.remove([each.owner for each in attachments])
 
 
-def _client(settings: Settings, stop: Event) -> Client:
+def wanted_by(settings: Settings) -> Filter:
+    chosen = settings.filter
+    return Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
+
+
+def asks_strangers(settings: Settings) -> bool:
+    """Are media asked of anybody but servers that the settings name?"""
+    return bool(set(catalogue.usable(settings.extend)) - set(settings.extend.servers))
+
+
+def client_of(
+    settings: Settings, stop: Event, proxies: Proxies | None = None, budgets: Path | None = None
+) -> Client:
     named = dict(settings.extend.servers)
     if settings.source_file is None:
         named["source"] = settings.source
     return Client(
         settings.http,
-        Proxies(settings.proxy.urls),
+        proxies or Proxies(settings.proxy.urls),
         stop,
         settings.fetch_workers + settings.extend_workers,
         limits=catalogue.limits(settings.extend),
         trusted=[_host(name, url) for name, url in named.items()],
-        budgets=settings.state / BUDGETS,
+        budgets=budgets,
     )
 
 

@@ -43,7 +43,8 @@ KNOWN = {
 
 def opened(extend: ExtendSettings, client: Client) -> list[PatientProvider]:
     """Those of the settings that can be used, in their order."""
-    if not any(_is_usable(name, extend) and name != giphy.NAME for name in extend.providers):
+    names = usable(extend)
+    if not set(names) - {giphy.NAME}:
         raise UsageError(
             f"no provider of media can be used: name one that needs no key "
             f"({commons.NAME}, {openverse.NAME}, ...) in extend.providers, or give --no-media"
@@ -53,14 +54,27 @@ def opened(extend: ExtendSettings, client: Client) -> list[PatientProvider]:
             KNOWN[name].make(
                 client,
                 extend.licences,
-                base=extend.servers.get(name, KNOWN[name].base),
+                base=base_of(name, extend),
                 key=extend.keys.get(name, ""),
             ),
             extend.rest_s,
         )
-        for name in extend.providers
-        if _is_usable(name, extend)
+        for name in names
     ]
+
+
+def usable(extend: ExtendSettings) -> list[str]:
+    """Those that need no key, or have one."""
+    return [
+        name
+        for name in extend.providers
+        if name not in KEYED or name == openverse.NAME or name in extend.keys
+    ]
+
+
+def base_of(name: str, extend: ExtendSettings) -> str:
+    """Where a provider is asked."""
+    return extend.servers.get(name, KNOWN[name].base)
 
 
 def limits(extend: ExtendSettings) -> dict[str, Limit]:
@@ -69,8 +83,3 @@ def limits(extend: ExtendSettings) -> dict[str, Limit]:
     if openverse.NAME in extend.providers and openverse.NAME in extend.keys:
         known |= openverse.LIMITS_WITH_KEY
     return known
-
-
-def _is_usable(name: str, extend: ExtendSettings) -> bool:
-    needs_key = name in KEYED and name != openverse.NAME
-    return not needs_key or name in extend.keys
