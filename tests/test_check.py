@@ -1,4 +1,4 @@
-"""`main.py check` tries everything for real, against servers on loopback, and leaves nothing behind.
+"""`main.py check` tries everything for real, against servers on loopback, and leaves nothing.
 
 What the receiving node is asked stands with shipping.
 """
@@ -20,13 +20,20 @@ SEED = "/c/en/flea"
 
 
 def check(
-    folder: Path, *more: object, source: str, **environment: str
+    folder: Path, *more: object, source: str, notices: str = "", proxies: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """The flags given last win."""
-    places = ("--state", folder / "state", "--media", folder / "m")
-    return run(
-        "main.py", "check", "--source", source, "--seed", SEED, *places, *more, **environment
+    flags = (
+        "--source",
+        source,
+        "--seed",
+        SEED,
+        "--state",
+        folder / "state",
+        "--media",
+        folder / "m",
     )
+    return run("main.py", "check", *flags, *more, SHEAF_NOTICES=notices, SHEAF_PROXIES=proxies)
 
 
 def marks(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -44,7 +51,7 @@ def test_all_that_a_harvest_needs_is_tried_and_nothing_is_left(
 ) -> None:
     config = media.settings(tmp_path)
     with Hook() as hook:
-        done = check(tmp_path, "--config", config, source=world.url, SHEAF_NOTICES=hook.address())
+        done = check(tmp_path, "--config", config, source=world.url, notices=hook.address())
         assert hook.next()["title"] == "a trial"
     assert done.returncode == 0, done.stdout + done.stderr
     tried = marks(done)
@@ -58,7 +65,7 @@ def test_each_proxy_is_tried_alone(tmp_path: Path, world: World) -> None:
     with HttpProxy() as one, Socks5Proxy() as other:
         dead = f"http://someone:s3cret@127.0.0.1:{closed_port()}"
         urls = f"{one.url},{dead},{other.url}"
-        done = check(tmp_path, "--no-media", source=world.url, SHEAF_PROXIES=urls)
+        done = check(tmp_path, "--no-media", source=world.url, proxies=urls)
         assert one.asked and other.asked
     assert done.returncode == 3
     assert [marks(done)[f"proxy {number}"] for number in (1, 2, 3)] == ["ok", "FAILED", "ok"]
@@ -83,7 +90,7 @@ def test_a_provider_that_refuses_and_a_notice_that_is_not_taken_are_told(
     with MediaWorld(down=lambda name, _paths: name == "openverse") as media, Hook() as hook:
         config = media.settings(tmp_path)
         refusing = hook.address("/no")
-        done = check(tmp_path, "--config", config, source=world.url, SHEAF_NOTICES=refusing)
+        done = check(tmp_path, "--config", config, source=world.url, notices=refusing)
     failed = [name for name, mark in marks(done).items() if mark == "FAILED"]
     assert failed == ["provider openverse", "notice address 1 (JSON)"]
     assert done.returncode == 3 and "s3cr" not in done.stdout + done.stderr
@@ -93,7 +100,7 @@ def test_without_a_contact_strangers_are_not_asked_for_weeks(tmp_path: Path, wor
     config = tmp_path / "sheaf.toml"
     config.write_text('[extend]\nproviders = ["pexels", "commons"]\nimages = 1\n')
     proxies = f"http://127.0.0.1:{closed_port()}"  # so that nobody outside is asked here
-    done = check(tmp_path, "--config", config, source=world.url, SHEAF_PROXIES=proxies)
+    done = check(tmp_path, "--config", config, source=world.url, proxies=proxies)
     assert marks(done)["contact"] == "FAILED" and "[http]" in done.stdout
 
 
