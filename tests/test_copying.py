@@ -175,7 +175,7 @@ def test_a_server_that_does_not_answer_is_named_soon(
     other = "--graph" if side == "--from" else "--from"
     begun = time.monotonic()
     done = run("main.py", "copy", side, url, other, f"sqlite:{source}", cwd=tmp_path)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 25  # the driver would try for 30 s
     assert url.replace("neo4j@", "") in says(done, 3)
 
 

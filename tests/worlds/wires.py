@@ -184,9 +184,9 @@ class StallWire(TcpWire):
         while data := source.recv(PIECE_BYTES):
             left = max(self._after - self.sent, 0)
             if is_sent and len(data) > left and not self._released.is_set():
+                self.stalled.set()  # before an answer to these bytes can be on its way back
                 self.forward(data[:left], target, is_sent)
                 data = data[left:]
-                self.stalled.set()
             if self.stalled.is_set():
                 self._released.wait()
             self.forward(data, target, is_sent)
