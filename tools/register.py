@@ -6,6 +6,7 @@ harvest. Limit: not for several threads at once; `Pools` has the lock.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +17,13 @@ import orjson
 
 from tools.checkpoint import Checkpointer
 from tools.errors import StopHarvest
+from tools.marks import REASON, Marked, Marks
 from tools.schema import FAILED
 from tools.stage import Stage, Task
 from tools.state import open_state, snapshot
 from tools.window import SIZE, Row
+
+logger = logging.getLogger(__name__)
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
 CHECKPOINT_EVERY = 10_000  # rows written
@@ -36,7 +40,9 @@ LEAVE = (
     "WHERE id IN (SELECT value FROM json_each(?))"
 )
 ROWS = "SELECT coalesce(rank, 0), id, uri, depth, attempts FROM uri WHERE pool = ? "
-READY = "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) "
+READY = (
+    "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) AND id NOT IN (SELECT id FROM mark) "
+)
 OLDEST = f"{ROWS} AND id > ? {READY} ORDER BY id LIMIT ?"
 RANKED = f"{ROWS} AND rank IS NOT NULL AND pool > {FAILED} {READY} ORDER BY rank, id LIMIT ?"
 PROMOTE = (
@@ -87,8 +93,11 @@ class Register:
         self._stages = {stage.waiting: stage for stage in stages}
         self._db = open_state(path)
         self._checkpointer = Checkpointer(path, CHECKPOINT_EVERY)
+        with self._stop_if_unwritable():
+            self._marks = Marks(self._db)
         self.ids = self._declare_pools()
         self.counts = self._count()
+        self._give_up_killers()
 
     def close(self) -> None:
         """Everything is on the disk. If it is not, SQLite itself would not tell."""
@@ -111,6 +120,7 @@ class Register:
                 self.counts = before
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+                self._marks.recount()
                 raise
         with self._stop_if_unwritable():
             self._checkpointer.written(self._db.total_changes - changes, self._db)
@@ -140,6 +150,7 @@ class Register:
         ids, waited = as_json([task.id for task in tasks]), tasks[0].stage.waiting
         failed_in = self.ids[waited] if to == "failed" else None
         self._db.execute(RELEASE, (ids,))
+        self._marks.clear(ids)
         self._db.execute(LEAVE, (self.ids[to], rank, attempts, not_before, reason, failed_in, ids))
         self.counts[waited] -= len(tasks)
         self.counts[to] += len(tasks)
@@ -227,6 +238,10 @@ class Register:
             return self._db.execute(OLDEST, (pool, last_id, SIZE)).fetchall()
         return self._db.execute(RANKED, (pool, SIZE)).fetchall()
 
+    def marked(self, stage: Stage, count: int) -> list[Marked]:
+        """The next of those that were at work when a process died."""
+        return self._marks.next(stage, self.ids[stage.waiting], count)
+
     def earliest_due(self, pool: str) -> float | None:
         (earliest,) = self._db.execute(
             "SELECT min(not_before) FROM uri WHERE pool = ? AND not_before > 0", (self.ids[pool],)
@@ -253,12 +268,19 @@ class Register:
             for stage in self._stages.values():
                 for name in (stage.waiting, stage.active):
                     self._db.execute("INSERT OR IGNORE INTO pool (name) VALUES (?)", (name,))
-            self._db.execute("DELETE FROM lease")
+            self._marks.take_back()
             in_order_of_life = f"SELECT name, id FROM pool ORDER BY id <= {FAILED}, id"
             ids = dict(self._db.execute(in_order_of_life))
             for stage in self._stages.values():
                 self._db.execute(SET_RANK[stage.order], (ids[stage.waiting],))
             return ids
+
+    def _give_up_killers(self) -> None:
+        for pool, stage in self._stages.items() if self._marks.count else ():
+            with self.transaction():
+                for uri in self._marks.give_up(self.ids[pool]):
+                    logger.warning("%s failed uri=%r: %s", stage.name, uri, REASON)
+                    self.count_up({pool: -1, "failed": 1, stage.done: 1})
 
     def _count(self) -> dict[str, int]:
         """Pools are counted anew at every start, so that a tally can never stay wrong."""
