@@ -10,6 +10,7 @@ is only what is being worked on and a window of what comes next.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +18,11 @@ from threading import Condition, Thread
 
 from tools.marks import Marked
 from tools.register import LONGEST_DELAY_S, Register
+from tools.setback import SetBack
 from tools.stage import Done, Found, Stage, Task
 from tools.window import Row, Window
+
+logger = logging.getLogger(__name__)
 
 
 class Pool(Mapping[str, Thread | None]):
@@ -59,6 +63,7 @@ class Pools:
         self._lonely: Task | None = None  # at work with nobody beside it
         for pool, window in self._windows.items():
             window.next_due = self._register.earliest_due(pool)
+        self._set_back = SetBack(self._register.last_seen())
 
     @property
     def leases(self) -> int:
@@ -127,6 +132,7 @@ class Pools:
         with self.changed:
             if not self._is_leased(task):
                 return
+            self._heed_clock()
             pool, attempts = task.stage.waiting, task.attempts + spent
             not_before = time.time() + delay if delay > 0 else 0.0
             with self._register.transaction():
@@ -184,6 +190,7 @@ class Pools:
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
+            self._heed_clock()
             window = self._windows[stage.waiting]
             due = window.next_due
             if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
@@ -302,6 +309,16 @@ class Pools:
             if to in self._windows:
                 entering.setdefault(to, []).extend(_row(task, rank, 0) for task in tasks)
         return entering
+
+    def _heed_clock(self) -> None:
+        """Delays end by the wall clock, over restarts too: if it is set back, so are their ends."""
+        if not (seconds := self._set_back.seconds()):
+            return
+        logger.warning("the clock was set back by %.0f s: delays end that much earlier", seconds)
+        with self._register.transaction():
+            self._register.bring_forward(seconds)
+        for pool, window in self._windows.items():
+            window.next_due = self._register.earliest_due(pool)
 
     def _promote_due(self, pool: str) -> None:
         with self._register.transaction():

@@ -49,6 +49,8 @@ PROMOTE = (
     "UPDATE uri SET not_before = 0 WHERE pool = ? AND not_before > 0 AND (not_before <= ? OR "
     "not_before > ?) RETURNING coalesce(rank, 0), id, uri, depth, attempts"
 )
+BRING_FORWARD = "UPDATE uri SET not_before = max(1.0, not_before - ?) WHERE not_before > 0"
+LAST_SEEN = "SELECT time FROM sample ORDER BY run DESC, elapsed DESC LIMIT 1"
 REVIVE = (
     "UPDATE uri SET pool = failed_in, failed_in = NULL, attempts = 0, reason = NULL "
     f"WHERE pool = {FAILED} AND failed_in = ? AND instr(lower(coalesce(reason, '')), lower(?))"
@@ -163,6 +165,10 @@ class Register:
         values = (self.ids[pool], now, now + LONGEST_DELAY_S)
         return self._db.execute(PROMOTE, values).fetchall()
 
+    def bring_forward(self, seconds: float) -> None:
+        """The clock was set back by so much: every delay ends when it would have ended."""
+        self._db.execute(BRING_FORWARD, (seconds,))
+
     def revive(self, reason: str) -> dict[str, int]:
         """What failed for such a reason waits again; how many, by waiting pool."""
         revived = {}
@@ -219,6 +225,11 @@ class Register:
     def next_run(self) -> int:
         (last,) = self._db.execute("SELECT coalesce(max(run), 0) FROM sample").fetchone()
         return int(last) + 1
+
+    def last_seen(self) -> float | None:
+        """What the wall clock showed when the latest sample was taken."""
+        row = self._db.execute(LAST_SEEN).fetchone()
+        return row[0] if row else None
 
     def remembered(self) -> dict[str, str]:
         return dict(self._db.execute("SELECT key, value FROM meta"))
