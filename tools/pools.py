@@ -109,6 +109,25 @@ class Pools:
             (self._lonely,) = tasks = self._begin(stage, [marked[0].row], thread_for)
             return tasks
 
+    def lease_begun(
+        self,
+        stage: Stage,
+        begun: Sequence[str],
+        thread_for: Callable[[Task], Thread],
+        places: int = 1,
+    ) -> list[Task]:
+        """Of these, the next that wait, due or not, to be ended with what they have."""
+        with self.changed:
+            rows = self._waiting_among(stage, begun, places)
+            if not rows:
+                return []
+            self._register.make_ready(rows)
+            self._windows[stage.waiting].forget()  # they may be in it
+            tasks = self._begin(stage, rows, thread_for)
+            for task in tasks:
+                task.is_hurried = True
+            return tasks
+
     def advance(self, *steps: tuple[Task, Done]) -> None:
         """These tasks are done here: move them on, and let in what they found."""
         with self.changed:
@@ -204,6 +223,11 @@ class Pools:
             if marked and marked[0].is_lonely and any(self._active.values()):
                 return False
             return stage.order != "levels" or not self._is_level_unfinished(stage, rows[0][0])
+
+    def is_waiting(self, stage: Stage, uris: Sequence[str]) -> bool:
+        """Could one of these be leased, due or not?"""
+        with self.changed:
+            return bool(self._waiting_among(stage, uris, 1))
 
     def tasks(self, stage: Stage) -> list[Task]:
         with self.changed:
@@ -325,6 +349,10 @@ class Pools:
             rows = self._register.promote(pool)
         self._enter({pool: rows})
         self._windows[pool].next_due = self._register.earliest_due(pool)
+
+    def _waiting_among(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:
+        is_possible = bool(uris) and count > 0 and self._lonely is None
+        return self._register.named(stage, uris, count) if is_possible else []
 
     def _begin(
         self, stage: Stage, rows: list[Row], thread_for: Callable[[Task], Thread]

@@ -43,6 +43,11 @@ ROWS = "SELECT coalesce(rank, 0), id, uri, depth, attempts FROM uri WHERE pool =
 READY = (
     "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) AND id NOT IN (SELECT id FROM mark) "
 )
+NAMED = (
+    f"{ROWS} AND uri IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT id FROM lease) "
+    "AND id NOT IN (SELECT id FROM mark) LIMIT ?"
+)
+MAKE_READY = "UPDATE uri SET not_before = 0 WHERE id IN (SELECT value FROM json_each(?))"
 OLDEST = f"{ROWS} AND id > ? {READY} ORDER BY id LIMIT ?"
 RANKED = f"{ROWS} AND rank IS NOT NULL AND pool > {FAILED} {READY} ORDER BY rank, id LIMIT ?"
 PROMOTE = (
@@ -205,6 +210,15 @@ class Register:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     # --- without one -----------------------------------------------------------------------
+
+    def named(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:
+        """Those of these URIs that wait, delayed or not."""
+        return self._db.execute(NAMED, (self.ids[stage.waiting], as_json(uris), count)).fetchall()
+
+    def make_ready(self, rows: Sequence[Row]) -> None:
+        """They are delayed no longer."""
+        with self._stop_if_unwritable():
+            self._db.execute(MAKE_READY, (as_json([row[1] for row in rows]),))
 
     def lease(self, stage: Stage, rows: Sequence[Row]) -> None:
         with self._stop_if_unwritable():

@@ -49,7 +49,8 @@ class ExtendSettings:
     images: int = 5
     sounds: int = 5
     gifs: int = 5
-    enough: int | None = None
+    enough: int = 1
+    patience_days: float = 3.0
     providers: tuple[str, ...] = PROVIDERS[:-1]
     servers: Mapping[str, str] = field(default_factory=dict)
     licences: tuple[str, ...] = ("cc0", "pdm", "pd", "by", "by-sa", "pexels")
