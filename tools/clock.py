@@ -105,12 +105,14 @@ class Clock:
         if any(piece.job.next_run_time <= now for piece in self._pieces):
             self._scheduler.wakeup()
 
-    def hasten(self, name: str) -> None:
-        """Do not wait for its slot."""
-        now = datetime.now(UTC)
+    def hasten(self, name: str) -> bool:
+        """Do not wait for its slot; False if it runs already, or not at all."""
+        now, is_hastened = datetime.now(UTC), False
         for piece in self._pieces:
             if self._is_open and piece.name == name and not piece.is_running():
                 piece.job.modify(next_run_time=now)
+                is_hastened = True
+        return is_hastened
 
     def wait_for(self, name: str, stop: Event) -> None:
         """Until it has ended, if it runs now; or until somebody wants to stop."""

@@ -76,7 +76,7 @@ class Backlog:
         waiting: Callable[[], int],
         limit: float,
         tell: Tell,
-        hasten: Callable[[], None],
+        hasten: Callable[[], bool],
         begun: Callable[[], int] = lambda: 0,
     ) -> None:
         self._monitors = [each for each in monitors if each.stage.folder]
@@ -107,8 +107,8 @@ class Backlog:
         if begun < before:  # some was ended with what it has, and can be shipped in a moment
             self._hasten_at = 0.0
         elif self._is_full and time.monotonic() >= self._hasten_at:
-            self._hasten_at = time.monotonic() + HASTEN_EVERY_S
-            self._hasten()
+            if self._hasten():
+                self._hasten_at = time.monotonic() + HASTEN_EVERY_S
 
     def _hold(self, reason: str | None, text: str) -> None:
         for monitor in self._monitors:
