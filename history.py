@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.add import Counts
-from tools.checkup import copies, inspect
 from tools.bounds import finite
+from tools.checkup import copies, inspect
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
 from tools.look import all_samples, failed, look

@@ -222,7 +222,7 @@ harvest.close()
 
 
 def test_a_task_that_kills_its_process_costs_only_itself(tmp_path: Path) -> None:
-    file, codes = tmp_path / "pools.db", []
+    file, codes = tmp_path / "pools.db", list[int]()
     while not codes or codes[-1] == 9:
         codes.append(subprocess.run([sys.executable, "-c", KILLER, file], cwd=ROOT).returncode)
         assert len(codes) <= MOST + 1, "it goes on for ever"

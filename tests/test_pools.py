@@ -203,7 +203,9 @@ def wall_clock(monkeypatch: pytest.MonkeyPatch) -> WallClock:
 HOUR_S, DAY_S = 3600.0, 86_400.0
 
 
-@pytest.mark.parametrize("jump", [-0.5, -60.0, -3 * HOUR_S, -6 * DAY_S, -30 * DAY_S, -56 * 365 * DAY_S])
+@pytest.mark.parametrize(
+    "jump", [-0.5, -60.0, -3 * HOUR_S, -6 * DAY_S, -30 * DAY_S, -56 * 365 * DAY_S]
+)
 def test_a_clock_set_back_delays_nobody(wall_clock: WallClock, pools: Pools, jump: float) -> None:
     pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat"]))
     pools.retry_later(lease(pools), "busy", delay=100)

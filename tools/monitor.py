@@ -107,8 +107,8 @@ class Monitor(Thread):
         self._set(is_stopping=True)
 
     def hold(self, holder: str, reason: str | None) -> None:
-        """Begin nothing while anybody has a reason; if that takes long, what has begun is ended with
-        what it has. None: this one has no reason any more."""
+        """Begin nothing while anybody has a reason; if that takes long, what has begun is ended
+        with what it has. None: this one has no reason any more."""
         with self._pools.changed:
             if not self._holds:
                 self._held_since = time.monotonic()

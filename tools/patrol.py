@@ -106,9 +106,8 @@ class Backlog:
             self._hold(None, "there is room in the outbox again: media go on")
         if begun < before:  # some was ended with what it has, and can be shipped in a moment
             self._hasten_at = 0.0
-        elif self._is_full and time.monotonic() >= self._hasten_at:
-            if self._hasten():
-                self._hasten_at = time.monotonic() + HASTEN_EVERY_S
+        elif self._is_full and time.monotonic() >= self._hasten_at and self._hasten():
+            self._hasten_at = time.monotonic() + HASTEN_EVERY_S
 
     def _hold(self, reason: str | None, text: str) -> None:
         for monitor in self._monitors:

@@ -109,7 +109,7 @@ def test_a_clock_that_jumps_brings_neither_two_snapshots_nor_none(
     assert newest_good_snapshot(file) == snapshots(file)[-1]
 
 
-# --- who waits for a next attempt ------------------------------------------------------------------
+# --- who waits for a next attempt -------------------------------------------------------------
 
 
 class Poor:
@@ -137,12 +137,14 @@ def wait_for_a_delay(folder: Path) -> None:
 
 def test_a_clock_set_back_does_not_delay_the_next_attempt(tmp_path: Path, clock: Clock) -> None:
     poor = Poor()
-    with World(LINES, only(about(HANGING), poor)) as world:
-        with Process(tmp_path / "said", flags(tmp_path, world), **clock.environment) as process:
-            wait_for_a_delay(tmp_path)
-            clock.at("2030-06-01T07:20:00")
-            poor.is_mended = True
-            assert process.end() == 0, process.log
+    with (
+        World(LINES, only(about(HANGING), poor)) as world,
+        Process(tmp_path / "said", flags(tmp_path, world), **clock.environment) as process,
+    ):
+        wait_for_a_delay(tmp_path)
+        clock.at("2030-06-01T07:20:00")
+        poor.is_mended = True
+        assert process.end() == 0, process.log
     assert "the clock was set back" in process.log
     assert look(tmp_path / "state" / "pools.db").pools["finished"] == len(walk(LINES, SEED)[0])
 

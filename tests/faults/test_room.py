@@ -1,4 +1,4 @@
-"""Files of tasks that wait for a provider neither fill the disk nor hold the harvest up for ever."""
+"""Files of tasks that wait for a provider neither fill the disk nor hold the harvest up."""
 
 from __future__ import annotations
 
@@ -137,5 +137,5 @@ def weight(harvest: Harvest) -> int:
     for folder, _, names in os.walk(harvest.places.media):  # which minds no folder that goes away
         for name in names:
             with suppress(FileNotFoundError):
-                sizes += os.stat(os.path.join(folder, name)).st_size
+                sizes += Path(folder, name).stat().st_size
     return sizes
