@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.add import Counts
+from tools.bounds import finite
 from tools.checkup import copies, inspect
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
@@ -157,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--watch",
         nargs="?",
-        type=float,
+        type=finite,
         const=WATCH_S,
         metavar="SECONDS",
         help=f"again and again, every {WATCH_S:g} seconds; Ctrl-C ends it",

@@ -143,7 +143,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         file = job.streamer.lines if job.streamer else None
         progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet, file)
-        with Assist(run_, settings, progress.traffic, transport) as assist:
+        with Assist(run_, settings, progress.traffic, transport, job.begun_bytes) as assist:
             try:
                 run_.run(progress, assist.tick)
             finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
@@ -21,7 +23,7 @@ from tools.errors import (
     ServerTrouble,
     Unavailable,
 )
-from tools.extend import Extender, Wanted
+from tools.extend import DAY_S, EARLY, Extender, Wanted
 from tools.graphs.sqlite import SqliteGraph
 from tools.ledger import Ledger
 from tools.providers import Candidate
@@ -98,8 +100,8 @@ class Stage_:
             self.stop,
         )
 
-    def run(self, uri: str = DOG, attempts: int = 0) -> Attachment:
-        done = self.extender(Task(1, uri, Stage("extend", 1), None, 0, attempts))
+    def run(self, uri: str = DOG, attempts: int = 0, is_hurried: bool = False) -> Attachment:
+        done = self.extender(Task(1, uri, Stage("extend", 1), None, 0, attempts, is_hurried))
         assert done.to == "finished"
         assert isinstance(done.records, Attachment)
         return done.records
@@ -216,6 +218,95 @@ def test_a_task_with_enough_files_does_not_wait(make: Make) -> None:
     well.files = {"audio": ["x"]}
     with pytest.raises(ComeBack):
         stage.run("/c/en/cat")
+
+
+USED_UP = Unavailable("the day's searches are used up", 3600.0)
+
+
+def waiting(make: Make, **well: Sequence[str]) -> tuple[Stage_, Shelf]:
+    """A task that has some files and waits for more."""
+    shelf, ill = Shelf("well", **well), Shelf("ill")
+    ill.trouble = USED_UP
+    stage = make(shelf, ill, wanted=2)
+    with pytest.raises(ComeBack):
+        stage.run()
+    return stage, ill
+
+
+def test_when_room_is_short_a_task_is_ended_with_what_it_has_and_nobody_is_asked(
+    make: Make,
+) -> None:
+    stage, ill = waiting(make, image=["a"], audio=["x", "y"])
+    ill.trouble = None
+    ill.files, asked, fetched = {"image": ["b"]}, len(ill.asked), len(stage.hands.fetched)
+    found = stage.run(is_hurried=True)
+    assert names(found) == ["x", "y", "a"]
+    assert (len(ill.asked), len(stage.hands.fetched)) == (asked, fetched)
+    assert reasons(found) == [EARLY, EARLY]
+    assert {each["kind"] for each in found.search["refused"]} == {"image", "visual"}  # type: ignore[attr-defined]
+
+
+def test_offers_that_could_not_be_tried_are_refused_by_name_when_room_is_short(make: Make) -> None:
+    stage = make(Shelf("one", image=["a", "b"]), wanted=2)
+    stage.hands.stumbles["b"] = Unavailable("its host rests", 60.0)
+    with pytest.raises(ComeBack):
+        stage.run()
+    found = stage.run(is_hurried=True)
+    assert names(found) == ["a"]
+    urls = [each["url"] for each in found.search["refused"]]  # type: ignore[attr-defined]
+    assert candidate("b").url in urls
+
+
+def test_a_task_without_files_is_not_ended_early(make: Make) -> None:
+    stage, _ = waiting(make)
+    with pytest.raises(ComeBack):
+        stage.run(is_hurried=True)
+
+
+def test_nobody_waits_longer_than_some_days(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, _ = waiting(make, image=["a"])
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3 * DAY_S - 60)
+    with pytest.raises(ComeBack):
+        stage.run()
+    monkeypatch.setattr(time, "time", lambda: now + 3 * DAY_S + 60)
+    found = stage.run()
+    assert names(found) == ["a"]
+    assert set(reasons(found)) == {"ill rests"}
+
+
+def test_a_clock_set_back_lengthens_no_patience_by_the_jump(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, _ = waiting(make, image=["a"])
+    now = time.time() - 365 * DAY_S
+    monkeypatch.setattr(time, "time", lambda: now)
+    with pytest.raises(ComeBack):
+        stage.run()
+    monkeypatch.setattr(time, "time", lambda: now + 3 * DAY_S + 60)
+    assert names(stage.run()) == ["a"]
+
+
+def test_the_weight_of_unfinished_tasks_is_known_and_found_again(
+    make: Make, tmp_path: Path
+) -> None:
+    stage, _ = waiting(make, image=["four"], audio=["seventeen"])
+    assert stage.drafts.weight == len("four" + "seventeen")
+    assert stage.extender.begun() == [DOG]
+    again = Drafts(tmp_path / "drafts", stage.media)
+    assert (again.weight, again.begun()) == (stage.drafts.weight, [DOG])
+    stage.drafts.remove([stage.run(is_hurried=True).owner])
+    assert (stage.drafts.weight, stage.extender.begun()) == (0, [])
+
+
+def test_a_draft_of_before_patience_was_known_is_read(make: Make, tmp_path: Path) -> None:
+    stage, _ = waiting(make, image=["a"])
+    (path,) = (tmp_path / "drafts").rglob("*.json")
+    table = json.loads(path.read_text())
+    del table["since"]
+    path.write_text(json.dumps(table))
+    stage.drafts = Drafts(tmp_path / "drafts", stage.media)
+    assert stage.drafts.open(DOG).media and stage.drafts.open(DOG).age_s == 0
 
 
 def test_a_provider_that_fails_for_one_search_alone_costs_that_task_attempts(make: Make) -> None:

@@ -390,3 +390,60 @@ def test_a_bug_in_the_monitor_itself_is_reported_not_waited_for(
     monkeypatch.setattr(harvest.monitors[0], "_free_places", lambda: 1 / 0)
     harvest.run("/c/en/dog")
     assert isinstance(harvest.ends[0], StopHarvest)
+
+
+# --- a stage that is held ------------------------------------------------------------------------
+
+
+class Gathering:
+    """Gathers one piece in each attempt until there are two; those it has begun are known."""
+
+    def __init__(self) -> None:
+        self.begun_ones: set[str] = set()
+        self.hurried: list[str] = []
+
+    def begun(self) -> list[str]:
+        return sorted(self.begun_ones)
+
+    def __call__(self, task: Task) -> Done:
+        if task.uri.endswith("empty"):
+            raise ComeBack("the day's searches are used up", 3600.0)
+        if not task.is_hurried and task.uri not in self.begun_ones:
+            self.begun_ones.add(task.uri)
+            raise ComeBack("the day's searches are used up", 3600.0)
+        self.begun_ones.discard(task.uri)
+        self.hurried += [task.uri] if task.is_hurried else []
+        return Done("finished")
+
+
+def test_a_stage_held_for_long_ends_what_it_has_begun_and_begins_nothing(
+    engine: EngineMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitor_module, "LONG_HOLD_S", 0.0)
+    work, stage = Gathering(), Stage("extend", 3)
+    harvest = engine({stage: work})
+    begun = [f"/c/en/{number}" for number in range(20)]
+    harvest.start(*begun, "/c/en/empty")
+    (monitor,), pools = harvest.monitors, harvest.pools
+    wait_until(lambda: len(work.begun_ones) == 20 and not len(pools.on_extend), pools)
+    pools.discover(Found("extend", ["/c/en/late"]))
+    wait_until(lambda: len(work.begun_ones) == 21 and not len(pools.on_extend), pools)
+    monitor.hold("room", "there is none")
+    pools.discover(Found("extend", ["/c/en/later"]))
+    wait_until(lambda: len(pools.finished) == 21, pools)
+    assert sorted(work.hurried) == sorted([*begun, "/c/en/late"])
+    assert sorted(pools.to_extend) == ["/c/en/empty", "/c/en/later"]
+    monitor.hold("room", None)
+    wait_until(lambda: "/c/en/later" in work.begun_ones, pools)
+
+
+def test_a_stage_held_for_a_moment_ends_nobody_early(engine: EngineMaker) -> None:
+    work, stage = Gathering(), Stage("extend", 3)
+    harvest = engine({stage: work})
+    harvest.start("/c/en/dog")
+    (monitor,) = harvest.monitors
+    wait_until(lambda: bool(work.begun_ones) and not len(harvest.pools.on_extend), harvest.pools)
+    monitor.hold("room", "there is none")
+    assert not monitor._can_hand_out() and not monitor._lease()
+    monitor.hold("room", None)
+    assert not work.hurried

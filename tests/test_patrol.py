@@ -28,12 +28,15 @@ class Scene:
         self.told: list[str] = []
         self.hastened = 0
         self.waiting = 0
+        self.begun = 0
+        self.is_shipping = False
 
     def tell(self, title: str, text: str) -> None:
         self.told.append(title)
 
-    def hasten(self) -> None:
-        self.hastened += 1
+    def hasten(self) -> bool:
+        self.hastened += not self.is_shipping
+        return not self.is_shipping
 
     @property
     def places(self) -> tuple[int, int]:
@@ -41,7 +44,8 @@ class Scene:
 
     def backlog(self, limit: float) -> Callable[[], None]:
         both = [self.fetch, self.extend]
-        return Backlog(both, lambda: self.waiting, limit, self.tell, self.hasten)
+        begun = lambda: self.begun  # noqa: E731
+        return Backlog(both, lambda: self.waiting, limit, self.tell, self.hasten, begun)
 
 
 def _work(task: Task) -> Done:
@@ -67,6 +71,31 @@ def test_at_the_limit_media_wait_and_relations_go_on(scene: Scene) -> None:
     scene.waiting = 90
     watch()
     assert scene.places == (2, 3)
+
+
+def test_the_files_of_unfinished_tasks_count_for_the_limit(scene: Scene) -> None:
+    watch = scene.backlog(100)
+    scene.waiting, scene.begun = 10, 89
+    watch()
+    assert scene.places == (2, 3)
+    scene.begun = 90
+    watch()
+    assert scene.places == (2, 0)
+
+
+def test_what_is_ended_early_is_shipped_as_soon_as_nobody_ships(scene: Scene) -> None:
+    watch = scene.backlog(100)
+    scene.waiting, scene.begun = 10, 90
+    watch()
+    assert scene.hastened == 1
+    scene.is_shipping = True
+    for scene.waiting, scene.begun in [(50, 50), (100, 0), (100, 0)]:
+        watch()
+    assert scene.hastened == 1
+    scene.is_shipping = False
+    for _ in range(3):
+        watch()
+    assert scene.hastened == 2
 
 
 def test_who_lets_go_lets_go_of_its_own_hold_only(

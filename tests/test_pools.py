@@ -179,14 +179,105 @@ def test_a_delayed_uri_is_ready_when_its_time_comes(
     assert pools.seconds_to_next_due(FETCH) is None
 
 
-def test_a_clock_that_jumps_back_does_not_delay_for_ever(
-    pools: Pools, monkeypatch: pytest.MonkeyPatch
+class WallClock:
+    """Both clocks, set by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._wall, self._monotonic = time.time(), time.monotonic()
+        monkeypatch.setattr(time, "time", lambda: self._wall)
+        monkeypatch.setattr(time, "monotonic", lambda: self._monotonic)
+
+    def passes(self, seconds: float) -> None:
+        self._wall += seconds
+        self._monotonic += seconds
+
+    def jumps(self, seconds: float) -> None:
+        self._wall += seconds
+
+
+@pytest.fixture
+def wall_clock(monkeypatch: pytest.MonkeyPatch) -> WallClock:
+    return WallClock(monkeypatch)  # before the pools are opened
+
+
+HOUR_S, DAY_S = 3600.0, 86_400.0
+
+
+@pytest.mark.parametrize(
+    "jump", [-0.5, -60.0, -3 * HOUR_S, -6 * DAY_S, -30 * DAY_S, -56 * 365 * DAY_S]
+)
+def test_a_clock_set_back_delays_nobody(wall_clock: WallClock, pools: Pools, jump: float) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    wall_clock.passes(40)
+    wall_clock.jumps(jump)
+    pools.retry_later(lease(pools), "busy", delay=100)
+    due = pools.seconds_to_next_due(FETCH)
+    assert due is not None and 59 < due < 61
+    wall_clock.passes(59)
+    assert not pools.lease(FETCH, a_thread)
+    wall_clock.passes(2)
+    assert leased_uris(pools) == ["/c/en/dog"]
+    wall_clock.passes(38)
+    assert not pools.lease(FETCH, a_thread)
+    wall_clock.passes(2)
+    assert leased_uris(pools) == ["/c/en/cat"]
+
+
+def test_a_clock_set_back_while_nobody_looked_is_noticed_when_somebody_waits(
+    wall_clock: WallClock, pools: Pools
+) -> None:
+    pools.discover(Found("fetch", ["/c/en/dog", "/c/en/cat"]))
+    dog, cat = lease(pools), lease(pools)
+    pools.retry_later(dog, "busy", delay=100)
+    wall_clock.jumps(-3 * HOUR_S)
+    pools.retry_later(cat, "busy", delay=200)
+    wall_clock.passes(101)
+    assert leased_uris(pools) == ["/c/en/dog"]
+    wall_clock.passes(100)
+    assert leased_uris(pools) == ["/c/en/cat"]
+
+
+@pytest.mark.parametrize("jump", [-3 * HOUR_S, -5 * DAY_S])
+def test_a_clock_set_back_between_two_runs_delays_nobody(
+    wall_clock: WallClock, file: Path, jump: float
+) -> None:
+    pools = Pools(file, [FETCH])
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    pools.sample(pools.next_run(), 0.0, {})
+    pools.close()
+    wall_clock.jumps(jump)
+    pools = Pools(file, [FETCH])
+    assert not pools.lease(FETCH, a_thread)
+    wall_clock.passes(101)
+    assert lease(pools).uri == "/c/en/dog"
+    pools.close()
+
+
+def test_a_clock_set_forward_makes_ready_and_changes_no_delay_that_begins_then(
+    wall_clock: WallClock, pools: Pools
 ) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     pools.retry_later(lease(pools), "busy", delay=100)
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now - 30 * 86_400)
+    wall_clock.jumps(3 * HOUR_S)
+    pools.retry_later(lease(pools), "busy", delay=100)
+    wall_clock.passes(99)
+    assert not pools.lease(FETCH, a_thread)
+    wall_clock.passes(2)
     assert lease(pools).uri == "/c/en/dog"
+
+
+def test_no_delay_is_longer_than_any_that_is_asked_for(file: Path, wall_clock: WallClock) -> None:
+    """A state of before, of which nobody knows what its clock showed last."""
+    pools = Pools(file, [FETCH])
+    pools.discover(Found("fetch", ["/c/en/dog"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    pools.close()
+    wall_clock.jumps(-30 * DAY_S)
+    pools = Pools(file, [FETCH])
+    assert lease(pools).uri == "/c/en/dog"
+    pools.close()
 
 
 def test_attempts_are_counted_only_when_spent(pools: Pools) -> None:
@@ -215,7 +306,7 @@ def test_a_crash_returns_what_was_at_work(file: Path, pools: Pools) -> None:
     lease(pools)
     after = reopened_after_crash(file)
     assert after.counts()["to_fetch"] == 2
-    assert leased_uris(after) == ["/c/en/dog", "/c/en/cat"]
+    assert leased_uris(after) == ["/c/en/cat", "/c/en/dog"]  # it may have been to blame
     after.close()
 
 
@@ -388,7 +479,14 @@ class Moves(RuleBasedStateMachine):
         self.pools = after
         self.file = self.pools._register.path
         self.tasks = []
-        self.model = {uri: pool.replace("on_", "to_") for uri, pool in self.model.items()}
+        self.model = {
+            uri: "failed" if self._has_killed(uri) else pool.replace("on_", "to_")
+            for uri, pool in self.model.items()
+        }
+
+    def _has_killed(self, uri: str) -> bool:
+        """It was alone at work whenever a process died."""
+        return self.model[uri].startswith("on_") and self.pools.pool_of(uri) == "failed"
 
     @invariant()
     def every_known_uri_is_in_exactly_one_pool(self) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tools.bounds import MOST
 from tools.errors import UsageError
 from tools.rules import RELATIONS
 from tools.secret import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
@@ -22,6 +25,7 @@ from tools.settings import (
     ProxySettings,
     Settings,
     load,
+    narrowed,
 )
 
 EXAMPLE = Path(__file__).parents[1] / "sheaf.example.toml"
@@ -48,6 +52,11 @@ def loaded(text: str, **flags: Any) -> Settings:
 
 
 def refusal(text: str, **flags: Any) -> str:
+    """What is said, but for the place in the file."""
+    return re.sub(r" \(other\.toml, line \d+\)$", "", whole_refusal(text, **flags))
+
+
+def whole_refusal(text: str, **flags: Any) -> str:
     with pytest.raises(UsageError) as caught:
         loaded(text, **flags)
     sentence = str(caught.value)
@@ -245,6 +254,72 @@ def test_values_that_make_no_sense_are_refused(text: str, sentence: str) -> None
     assert refusal(text) == sentence
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\n# limit = 5\nlimit = 0", 3),
+        ("seeds = ['/c/en/dog']\n\n[transport]\nevery_hours = 30", 4),
+        ("[http]\ntries = 'x'\n[log]\nlevel = 'loud'", 2),
+        ("[log]\nlevel = 'loud'", 2),
+        ("[filter]\nsenses = true\nrelations = [\n  'Isa',\n]", 3),
+        ("[extend]\nimages = 1\n[extend.servers]\ncommons = 'x'", 4),
+        ("[extend]\nservers = {commons = 'x'}", 2),
+        ("[loq]\nlevel = 'info'", 1),
+        ("limit = 3\n[transport]\nuser = 'me'", 2),
+        ("seeds = ['dog']", 1),
+        ("[clock]\nkeep = 3\nsnapshot = 'hourly'", 3),
+        ("[notices]\nprogress_times = '61 * * * *'", 2),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_file_and_line(text: str, line: int) -> None:
+    assert whole_refusal(text).endswith(f" (other.toml, line {line})")
+
+
+def test_a_wrong_flag_is_not_blamed_on_the_file() -> None:
+    sentence = "fetch_workers must be at least 1"
+    assert whole_refusal("fetch_workers = 3", fetch_workers=0) == sentence
+    assert whole_refusal("", fetch_workers=0) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("extend_workers = 999999999", "extend_workers must be at most 1,000"),
+        ("fetch_workers = 100000", "fetch_workers must be at most 1,000"),
+        ("[http]\ntries = 101", "http.tries must be at most 100"),
+        ("[extend]\nimages = 1001", "extend.images must be at most 1,000"),
+        ("[extend]\npatience_days = -1", "extend.patience_days must be 0 or more"),
+        ("[extend]\nenough = -1", "extend.enough must be 0 or more"),
+        ("[clock]\nkeep = 100001", "clock.keep must be at most 100,000"),
+        ("[transport]\nport = 65536", "transport.port must be at most 65,535"),
+        ("[transport]\nconnections = 101", "transport.connections must be at most 100"),
+        ("stop_grace_s = 1e300", "stop_grace_s must be at most 86,400"),
+    ],
+)
+def test_values_beyond_all_reason_are_refused(text: str, sentence: str) -> None:
+    assert refusal(text) == sentence
+
+
+def test_every_number_has_an_upper_bound_or_needs_none() -> None:
+    defaults = {name: attrgetter(name)(Settings()) for name in settings_of(Settings)}
+    numbers = {name for name, value in defaults.items() if type(value) in (int, float)}
+    assert numbers - UNBOUNDED == MOST.keys()
+
+
+UNBOUNDED = {
+    *("limit", "depth", "filter.min_weight", "dump.max_malformed", "extend.enough"),
+    *("extend.min_side", "extend.min_seconds", "extend.max_seconds", "extend.max_pixels"),
+    *("extend.max_frames", "extend.max_frame_pixels", "transport.every_hours"),
+}
+"""Counted with only, or bounded otherwise."""
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf])
+def test_a_weight_given_as_a_flag_is_a_number(weight: float) -> None:
+    with pytest.raises(UsageError, match=r"^filter.min_weight must be a number, not "):
+        narrowed(loaded(""), min_weight=weight)
+
+
 @pytest.mark.parametrize("text", ["fetch_workers = ", "a = 1\na = 2", "[log", "\ufefflimit = 1"])
 def test_a_file_that_is_no_toml_is_named(text: str) -> None:
     assert refusal(text).startswith("other.toml is not valid TOML: ")
@@ -434,7 +509,6 @@ NO_DEFAULT = {
     "depth",
     "proxy.file",
     "neo4j.password_file",
-    "extend.enough",
     "extend.keys_file",
 }
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""

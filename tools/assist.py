@@ -47,11 +47,14 @@ class Assist:
         settings: Settings,
         traffic: Traffic,
         transport: Transport | None = None,
+        begun: Callable[[], int] = lambda: 0,
     ) -> None:
+        """`begun`: bytes of media that no book knows yet."""
         self._harvest = harvest
         self._settings = settings
         self._traffic = traffic
         self._transport = transport
+        self._begun_bytes = begun
         self._counted: dict[str, tuple[int, int]] = {}
         self._begun = time.monotonic()
         self._run = harvest.pools.next_run()
@@ -81,9 +84,8 @@ class Assist:
         if (transport := self._transport) is not None:
             limit = settings.transport.outbox_mb * 1e6
             tell, hasten = self._teller("disk"), partial(self._clock.hasten, TRANSPORT)
-            watches.append(
-                Backlog(harvest.monitors, lambda: transport.backlog, limit, tell, hasten)
-            )
+            ways = tell, hasten, self._begun_bytes
+            watches.append(Backlog(harvest.monitors, lambda: transport.backlog, limit, *ways))
         return watches
 
     def __enter__(self) -> Self:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tools import uri
-from tools.errors import UsageError
+from tools.errors import WrongSetting
 from tools.rules import ALL_RELATIONS
 from tools.secret import TRANSPORT_PROXY_VARIABLE
 from tools.table import unknown
@@ -33,12 +35,51 @@ PROVIDERS = (
 LICENCES = (
     *("cc0", "pdm", "pd", "by", "by-sa", "by-nc", "by-nd", "by-nc-sa", "by-nc-nd", "pexels"),
 )
+DAY_S, YEAR_S = 86_400, 366 * 86_400
+MOST = {
+    "fetch_workers": 1000,
+    "extend_workers": 1000,
+    "attempts": 1000,
+    "stop_grace_s": DAY_S,
+    "reserve_bytes": 10**18,
+    "http.connect_timeout_s": DAY_S,
+    "http.answer_timeout_s": DAY_S,
+    "http.max_bytes": 10**10,
+    "http.tries": 100,
+    "extend.images": 1000,
+    "extend.sounds": 1000,
+    "extend.gifs": 1000,
+    "extend.patience_days": 3660,
+    "extend.rest_s": DAY_S,
+    "extend.file_timeout_s": DAY_S,
+    "extend.image_max_bytes": 10**10,
+    "extend.sound_max_bytes": 10**10,
+    "extend.gif_max_bytes": 10**10,
+    "extend.near_bits": 64,
+    "extend.sheets": 10_000,
+    "clock.keep": 100_000,
+    "clock.hang_s": YEAR_S,
+    "notices.source_down_s": YEAR_S,
+    "notices.timeout_s": DAY_S,
+    "transport.port": 65_535,
+    "transport.volume_mb": 10**6,
+    "transport.connections": 100,
+    "transport.outbox_mb": 10**12,
+    "transport.timeout_s": DAY_S,
+    "transport.receipt_s": DAY_S,
+}
+"""Beyond these a setting is a slip of the finger, or more than threads, waits and buffers bear."""
+USUAL_TIMES = ("0 * * * *", "* * * * *")
 
 
 def check(settings: Settings) -> None:
     for seed in settings.seeds:
-        if not uri.is_concept(seed):
-            raise UsageError(f"the seed {seed!r} is not a concept: write it like /c/en/dog")
+        sentence = f"the seed {seed!r} is not a concept: write it like /c/en/dog"
+        _require(uri.is_concept(seed), sentence, "seeds")
+    for name, most in MOST.items():
+        _require(attrgetter(name)(settings) <= most, f"{name} must be at most {most:,}")
+    weight = settings.filter.min_weight
+    _require(math.isfinite(weight), f"filter.min_weight must be a number, not {weight}")
     for name in ("fetch_workers", "extend_workers", "attempts"):
         _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
     _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")
@@ -52,7 +93,9 @@ def check(settings: Settings) -> None:
     _require(settings.dump.max_malformed >= 0, "dump.max_malformed must be 0 or more")
     for language in settings.filter.languages:
         _require(
-            uri.is_concept(f"/c/{language}/x"), f"{language!r} is no language: write it like en"
+            uri.is_concept(f"/c/{language}/x"),
+            f"{language!r} is no language: write it like en",
+            "filter.languages",
         )
     check_relations(settings.filter.relations)
     _require(bool(settings.filter.relations), "filter.relations must name at least one relation")
@@ -61,26 +104,47 @@ def check(settings: Settings) -> None:
     _require(settings.clock.hang_s > 0, "clock.hang_s must be more than 0")
     _require(settings.notices.source_down_s >= 0, "notices.source_down_s must be 0 or more")
     _require(settings.notices.timeout_s > 0, "notices.timeout_s must be more than 0")
+    _check_times(settings)
     for number, proxy in enumerate(settings.proxy.urls, 1):
         _require_proxy(f"proxy number {number}", proxy, PROXY_SCHEMES)
     _check_transport(settings.transport)
 
 
+def finite(text: str) -> float:
+    """For flags: nan and inf are no numbers."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
+
+
 def check_relations(names: Iterable[str]) -> None:
-    _require_known("relation", names, ALL_RELATIONS)
+    _require_known("relation", names, ALL_RELATIONS, "filter.relations")
+
+
+def _check_times(settings: Settings) -> None:
+    names = ("clock.snapshot", "clock.sample", "clock.retry", "notices.progress_times")
+    times = {name: attrgetter(name)(settings).strip() for name in names}
+    changed = {name: each for name, each in times.items() if each not in ("", *USUAL_TIMES)}
+    if changed:
+        from tools.clock import parse  # it takes a scheduler with it
+
+        for name, each in changed.items():
+            parse(each, name)
 
 
 def _check_extend(extend: ExtendSettings) -> None:
     _require(extend.ground in GROUNDS, f"extend.ground must be one of {', '.join(GROUNDS)}")
-    for name in ("images", "sounds", "gifs", "sheets", "near_bits", "min_seconds"):
+    for name in ("images", "sounds", "gifs", "enough", "patience_days", "sheets", "near_bits"):
+        _require(getattr(extend, name) >= 0, f"extend.{name} must be 0 or more")
+    for name in ("min_side", "min_seconds"):
         _require(getattr(extend, name) >= 0, f"extend.{name} must be 0 or more")
     for name in (each.name for each in fields(extend) if each.name.startswith("max_")):
         _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
     for name in ("rest_s", "file_timeout_s", "image_max_bytes", "sound_max_bytes", "gif_max_bytes"):
         _require(getattr(extend, name) > 0, f"extend.{name} must be more than 0")
-    _require(extend.enough is None or extend.enough >= 0, "extend.enough must be 0 or more")
-    _require_known("provider", (*extend.providers, *extend.servers), PROVIDERS)
-    _require_known("licence", extend.licences, LICENCES)
+    _require_known("provider", extend.providers, PROVIDERS, "extend.providers")
+    _require_known("provider", extend.servers, PROVIDERS, "extend.servers")
+    _require_known("licence", extend.licences, LICENCES, "extend.licences")
     for name, server in extend.servers.items():
         _require(_is_address(server), f"extend.servers.{name} must be like http://host:port")
 
@@ -98,7 +162,8 @@ def _check_transport(transport: TransportSettings) -> None:
         _require(bool(getattr(transport, name)), f"transport.{name} is missing")
     has_key = transport.agent or transport.key_file is not None
     _require(has_key, "transport.key_file is missing: a private key, or agent = true")
-    _require("@" not in transport.proxy, f"a password stands in {TRANSPORT_PROXY_VARIABLE}")
+    sentence = f"a password stands in {TRANSPORT_PROXY_VARIABLE}"
+    _require("@" not in transport.proxy, sentence, "transport.proxy")
     if transport.proxy_url:
         _require_proxy("transport.proxy", transport.proxy_url, TUNNEL_SCHEMES)
     if transport.jump:
@@ -121,10 +186,11 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _require_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+def _require_known(what: str, names: Iterable[str], known: Sequence[str], setting: str) -> None:
     for name in names:
         if name not in known:
-            raise UsageError(unknown(name, name, known).replace("setting", what))
+            sentence = unknown(name, name, known).replace("setting", what, 1)
+            raise WrongSetting(setting, sentence)
 
 
 def _require_proxy(name: str, url: str, schemes: Sequence[str]) -> None:
@@ -145,6 +211,7 @@ def _is_proxy(url: str, schemes: Sequence[str]) -> bool:
         return False
 
 
-def _require(holds: bool, sentence: str) -> None:
+def _require(holds: bool, sentence: str, name: str | None = None) -> None:
+    """A sentence that begins with the setting's name needs to say it only once."""
     if not holds:
-        raise UsageError(sentence)
+        raise WrongSetting(name or sentence.partition(" ")[0], sentence)

@@ -21,7 +21,7 @@ from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 
-from tools.errors import HarvestError, UsageError
+from tools.errors import HarvestError, WrongSetting
 
 logger = logging.getLogger(__name__)
 
@@ -105,12 +105,14 @@ class Clock:
         if any(piece.job.next_run_time <= now for piece in self._pieces):
             self._scheduler.wakeup()
 
-    def hasten(self, name: str) -> None:
-        """Do not wait for its slot."""
-        now = datetime.now(UTC)
+    def hasten(self, name: str) -> bool:
+        """Do not wait for its slot; False if it runs already, or not at all."""
+        now, is_hastened = datetime.now(UTC), False
         for piece in self._pieces:
             if self._is_open and piece.name == name and not piece.is_running():
                 piece.job.modify(next_run_time=now)
+                is_hastened = True
+        return is_hastened
 
     def wait_for(self, name: str, stop: Event) -> None:
         """Until it has ended, if it runs now; or until somebody wants to stop."""
@@ -180,12 +182,14 @@ def parse(times: str, setting: str) -> Slots:
         *fields, weekday = times.split()
         slots: Slots = Slots.from_crontab(" ".join((*fields, weekdays(weekday))), UTC)
     except ValueError:
-        raise UsageError(
+        raise WrongSetting(
+            setting,
             f'{setting} must be minute, hour, day, month and weekday in UTC, like "0 */3 * * *" for'
-            f' every third hour, or "" for never; it is {times!r}'
+            f' every third hour, or "" for never; it is {times!r}',
         ) from None
     if slots.get_next_fire_time(None, datetime.now(UTC)) is None:
-        raise UsageError(f'{setting} is {times!r}, which never comes; write "" for never')
+        sentence = f'{setting} is {times!r}, which never comes; write "" for never'
+        raise WrongSetting(setting, sentence)
     return slots
 
 

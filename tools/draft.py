@@ -8,7 +8,9 @@ made again. A draft appears whole or not at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import random
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,8 @@ from tools.add import KINDS, Media
 from tools.errors import NO_FILES, StopHarvest, no_more_files
 from tools.providers import Candidate
 from tools.uri import media_folder
+
+MOST_NAMED = 1000
 
 
 class Offer(NamedTuple):
@@ -38,6 +42,15 @@ class Draft:
     refused: list[dict[str, str]] = field(default_factory=list)
     links: list[dict[str, str]] = field(default_factory=list)
     open: list[Offer] = field(default_factory=list)
+    since: float = 0.0  # wall clock: when it was first kept; 0 is not yet
+
+    @property
+    def age_s(self) -> float:
+        return max(0.0, time.time() - self.since) if self.since else 0.0
+
+    @property
+    def weight(self) -> int:
+        return sum(each.bytes for each in self.media)
 
     def of_kind(self, kind: str) -> list[Media]:
         return [each for each in self.media if each.kind == kind]
@@ -47,6 +60,15 @@ class Draft:
 
     def refuse(self, provider: str, kind: str, url: str, reason: str) -> None:
         self.refused.append({"provider": provider, "kind": kind, "url": url, "reason": reason})
+
+    def close(self, unanswered: Mapping[str, str]) -> None:
+        """Nothing more is tried. By kind, why nobody was asked, or not all that was offered."""
+        for kind, reason in unanswered.items():
+            if not self.open_of(kind):
+                self.refuse("", kind, "", reason)
+        for provider, kind, candidate in self.open:
+            self.refuse(provider, kind, candidate.url, unanswered.get(kind, "not needed"))
+        self.open.clear()
 
     def link(self, provider: str, kind: str, found: Sequence[Candidate]) -> None:
         self.links += [{"provider": provider, "kind": kind, "page": each.page} for each in found]
@@ -62,13 +84,29 @@ class Draft:
 
 class Drafts:
     """The drafts of a harvest. Those of tasks that come back lie in a folder of its state, one file
-    each; those of tasks that are done but not stored yet are held in memory."""
+    each; those of tasks that are done but not stored yet are held in memory. How large their files
+    are is always known."""
 
     def __init__(self, folder: Path, media: Path) -> None:
         self._folder = folder
         self._media = media
         self._delivered: dict[str, Draft] = {}
-        self._on_disk = {path.stem for path in folder.glob("*/*.json")}
+        self._on_disk: set[str] = set()
+        self._sizes: dict[str, int] = {}  # of the files of each owner that has some
+        for path in folder.glob("*/*.json"):
+            self._on_disk.add(path.stem)
+            if (draft := _parsed(path)) is not None:
+                self._weigh(draft)
+
+    @property
+    def weight(self) -> int:
+        """Bytes of all files that no book knows yet."""
+        return sum(list(self._sizes.values()))  # copied in one step: others come and go
+
+    def begun(self) -> list[str]:
+        """Some owners that have files here."""
+        owners = list(self._sizes)
+        return random.sample(owners, min(MOST_NAMED, len(owners)))
 
     def open(self, owner: str) -> Draft:
         """What is known about an owner; files nobody knows about are removed."""
@@ -80,9 +118,11 @@ class Drafts:
     def deliver(self, draft: Draft) -> None:
         """Its task is done. If it cannot be stored now, the next attempt finds the draft here."""
         self._delivered[draft.owner] = draft
+        self._weigh(draft)
 
     def save(self, draft: Draft) -> None:
-        path = self._path(draft.owner)
+        path, now = self._path(draft.owner), time.time()
+        draft.since = min(draft.since or now, now)  # the clock may have been set back
         try:
             self._write(path, orjson.dumps(asdict(draft), default=tuple))
         except OSError as error:
@@ -92,15 +132,23 @@ class Drafts:
                 f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
             ) from error
         self._on_disk.add(path.stem)
+        self._weigh(draft)
 
     def remove(self, owners: Sequence[str]) -> None:
         """What they hold is stored."""
         for owner in owners:
             self._delivered.pop(owner, None)
+            self._sizes.pop(owner, None)
             path = self._path(owner)
             if path.stem in self._on_disk:
                 path.unlink(missing_ok=True)
                 self._on_disk.discard(path.stem)
+
+    def _weigh(self, draft: Draft) -> None:
+        if draft.media:
+            self._sizes[draft.owner] = draft.weight
+        else:
+            self._sizes.pop(draft.owner, None)
 
     def _write(self, path: Path, text: bytes) -> None:
         part = path.with_suffix(".part")
@@ -116,15 +164,8 @@ class Drafts:
     def _read(self, owner: str) -> Draft:
         """A draft that cannot be read is none: its files are fetched again."""
         path = self._path(owner)
-        if path.stem not in self._on_disk:
-            return Draft(owner)
-        try:
-            table: dict[str, Any] = orjson.loads(path.read_bytes())
-            table["media"] = [Media(*each) for each in table["media"]]
-            table["open"] = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
-            return Draft(**table)
-        except (FileNotFoundError, ValueError, TypeError, KeyError):
-            return Draft(owner)
+        draft = _parsed(path) if path.stem in self._on_disk else None
+        return draft or Draft(owner)
 
     def _is_there(self, each: Media) -> bool:
         try:
@@ -141,3 +182,13 @@ class Drafts:
             for path in list(place.iterdir()) if place.is_dir() else ():
                 if f"{folder}/{kind}/{path.name}" not in known:
                     path.unlink(missing_ok=True)
+
+
+def _parsed(path: Path) -> Draft | None:
+    try:
+        table: dict[str, Any] = orjson.loads(path.read_bytes())
+        table["media"] = [Media(*each) for each in table["media"]]
+        table["open"] = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
+        return Draft(**table)
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None

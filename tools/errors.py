@@ -89,6 +89,14 @@ class UsageError(Fatal):
     exit_code = 2
 
 
+class WrongSetting(UsageError):
+    """A setting is wrong; its full name tells where to look for it."""
+
+    def __init__(self, name: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
+
 class Unreachable(Fatal):
     """The source or the graph cannot be reached at start."""
 

@@ -1,15 +1,16 @@
 """Worker of the extend stage: one concept or relation -> its images, sounds and gifs.
 
 Promise: providers are asked in their order until there are enough good files. What failed only
-because somebody was down or limits us is tried again later; what nobody has is finished without.
-Whatever an attempt has gathered is kept for the next.
+because somebody was down or limits us is tried again later, for some days; what nobody has is
+finished without. Whatever an attempt has gathered is kept for the next. When room is short a task
+is ended with what it has.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -22,6 +23,7 @@ from tools.draft import Draft, Drafts, Offer
 from tools.errors import (
     ComeBack,
     GiveUp,
+    HarvestError,
     Interrupted,
     NoRoom,
     RetryLater,
@@ -36,6 +38,8 @@ from tools.uri import media_folder
 
 ORDER = ("audio", "image", "visual")
 SHORTEST_WAIT_S = 1.0
+DAY_S = 86_400.0
+EARLY = "no more was looked for, because there was no room"
 
 
 class Downloads(Protocol):
@@ -55,10 +59,12 @@ class Downloads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How many files of each kind, and how many are enough not to wait for more."""
+    """How many files of each kind, how many are enough not to wait for more, and how long anybody
+    waits at all."""
 
     number: Mapping[str, int]
     enough: int | None
+    patience_days: float = 3.0
 
     def is_short(self, kind: str, kept: int) -> bool:
         wanted = self.number[kind]
@@ -103,15 +109,24 @@ class Extender:
         draft = self._drafts.open(task.uri)
         attempt = Attempt(draft, media_folder(task.uri), search_text(task.uri).strip())
         try:
-            for kind in ORDER:
-                self._gather(kind, attempt)
-            self._judge(attempt, is_last=task.attempts + 1 >= self._attempts)
+            if task.is_hurried and draft.media:
+                draft.close(dict.fromkeys(self._short(draft), EARLY))
+            else:
+                self._search(attempt, is_last=task.attempts + 1 >= self._attempts)
         except BaseException:
             self._drafts.save(draft)
             raise
         self._drafts.deliver(draft)
         tally = Counter(f"media {each.kind} {each.provider}" for each in draft.media)
         return Done("finished", records=_attachment(attempt), tally=tally)
+
+    def begun(self) -> Sequence[str]:
+        return self._drafts.begun()
+
+    def _search(self, attempt: Attempt, is_last: bool) -> None:
+        for kind in ORDER:
+            self._gather(kind, attempt)
+        self._judge(attempt, is_last)
 
     def _gather(self, kind: str, attempt: Attempt) -> None:
         """Try offers until there are as many files as wanted, those left over from before first."""
@@ -195,25 +210,26 @@ class Extender:
 
     def _judge(self, attempt: Attempt, is_last: bool) -> None:
         """Return if this was all there is; else the error says when to try again."""
-        draft = attempt.draft
-        short = [k for k in ORDER if self._wanted.is_short(k, len(draft.of_kind(k)))]
-        if waits := [attempt.waits[kind] for kind in short if kind in attempt.waits]:
-            first = min(waits, key=lambda error: error.delay or 0.0)
-            # Spread out: what waits for the same provider should not come back in one moment.
-            delay = max(first.delay or 0.0, SHORTEST_WAIT_S) * random.uniform(1.0, 1.1)
-            if all(each.is_resting for each in self._providers if not each.is_link_only):
-                raise Unavailable(str(first), delay)
-            raise ComeBack(str(first), delay)
+        short = self._short(attempt.draft)
+        waits = {kind: attempt.waits[kind] for kind in short if kind in attempt.waits}
+        if waits and attempt.draft.age_s < self._wanted.patience_days * DAY_S:
+            raise self._later(waits.values())
         troubles = [attempt.troubles[kind] for kind in short if kind in attempt.troubles]
         if troubles and not is_last:
             raise RetryLater(str(troubles[0]))
-        for kind, trouble in attempt.troubles.items():
-            if not any(each.kind == kind for each in draft.open):
-                draft.refuse("", kind, "", str(trouble))
-        for provider, kind, candidate in draft.open:
-            reason = attempt.troubles.get(kind) or attempt.waits.get(kind) or "not needed"
-            draft.refuse(provider, kind, candidate.url, str(reason))
-        draft.open.clear()
+        reasons = {**waits, **attempt.troubles}
+        attempt.draft.close({kind: str(reason) for kind, reason in reasons.items()})
+
+    def _short(self, draft: Draft) -> list[str]:
+        return [kind for kind in ORDER if self._wanted.is_short(kind, len(draft.of_kind(kind)))]
+
+    def _later(self, waits: Iterable[Unavailable]) -> HarvestError:
+        first = min(waits, key=lambda error: error.delay or 0.0)
+        # Spread out: what waits for the same provider should not come back in one moment.
+        delay = max(first.delay or 0.0, SHORTEST_WAIT_S) * random.uniform(1.0, 1.1)
+        if all(each.is_resting for each in self._providers if not each.is_link_only):
+            return Unavailable(str(first), delay)
+        return ComeBack(str(first), delay)
 
     def _heed_stop(self) -> None:
         if self._stop.is_set():

@@ -29,7 +29,7 @@ from tools.errors import (
 )
 from tools.pools import Pools
 from tools.settler import Settler
-from tools.stage import Stage, Task, Worker
+from tools.stage import Finisher, Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 3600.0
 FIRST_REST_S = 1.0
 LONGEST_REST_S = 300.0
+LONG_HOLD_S = 300.0  # for a shorter one nobody is ended with less than it could get
 LONGEST_WAIT_S = 30.0  # a wait is only ever a hint: state is looked at again after it
 
 
@@ -87,6 +88,7 @@ class Monitor(Thread):
         self._is_paused = False
         self._is_stopping = False
         self._holds: dict[str, str] = {}  # who holds it, and why
+        self._held_since = 0.0
         self._rests = 0  # pauses in a row since somebody last got an answer
         self._rest_until = 0.0
         self._outage: tuple[float, str] | None = None  # since when, and why
@@ -105,8 +107,11 @@ class Monitor(Thread):
         self._set(is_stopping=True)
 
     def hold(self, holder: str, reason: str | None) -> None:
-        """Hand out nothing while anybody has a reason; None: this one has none any more."""
+        """Begin nothing while anybody has a reason; if that takes long, what has begun is ended
+        with what it has. None: this one has no reason any more."""
         with self._pools.changed:
+            if not self._holds:
+                self._held_since = time.monotonic()
             self._holds.pop(holder, None)
             if reason is not None:
                 self._holds[holder] = reason
@@ -162,7 +167,10 @@ class Monitor(Thread):
             return is_over
 
     def _can_hand_out(self) -> bool:
-        return bool(self._free_places()) and self._pools.is_ready(self.stage)
+        if self._free_places():
+            return self._pools.is_ready(self.stage)
+        can_end = self._is_held_long() and self._places() > 0
+        return can_end and self._pools.is_waiting(self.stage, self._begun())
 
     def _hand_out(self) -> None:
         """Fill every free place. Also called when a task has ended, to fill the place it leaves."""
@@ -172,8 +180,12 @@ class Monitor(Thread):
 
     def _lease(self) -> list[Task]:
         with self._pools.changed:  # places are counted and taken in one step
-            places = self._free_places()
-            return self._pools.lease(self.stage, self._worker_thread, places) if places else []
+            if places := self._free_places():
+                return self._pools.lease(self.stage, self._worker_thread, places)
+            if self._is_held_long() and (places := self._places()):
+                begun = self._begun()
+                return self._pools.lease_begun(self.stage, begun, self._worker_thread, places)
+            return []
 
     def _start(self, task: Task) -> None:
         try:
@@ -181,8 +193,18 @@ class Monitor(Thread):
         except RuntimeError as error:  # the system gives no more threads now
             self._settle(task, Unavailable(str(error)))
 
+    def _is_held_long(self) -> bool:
+        return bool(self._holds) and time.monotonic() - self._held_since >= LONG_HOLD_S
+
+    def _begun(self) -> Sequence[str]:
+        return self._work.begun() if isinstance(self._work, Finisher) else ()
+
     def _free_places(self) -> int:
-        if self._is_paused or self._is_stopping or self._holds:
+        """For what has not begun."""
+        return 0 if self._holds else self._places()
+
+    def _places(self) -> int:
+        if self._is_paused or self._is_stopping:
             return 0
         if time.monotonic() < self._rest_until:
             return 0

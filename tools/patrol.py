@@ -67,7 +67,8 @@ class Reserve:
 
 
 class Backlog:
-    """Stages that write files wait while too much of it has not been shipped yet."""
+    """Stages that write files wait while too much of it has not been shipped yet: in books and
+    batches, or as the beginnings of tasks that wait for more."""
 
     def __init__(
         self,
@@ -75,18 +76,22 @@ class Backlog:
         waiting: Callable[[], int],
         limit: float,
         tell: Tell,
-        hasten: Callable[[], None],
+        hasten: Callable[[], bool],
+        begun: Callable[[], int] = lambda: 0,
     ) -> None:
         self._monitors = [each for each in monitors if each.stage.folder]
         self._waiting = waiting
         self._limit = limit
         self._tell = tell
         self._hasten = hasten
+        self._begun = begun
+        self._begun_before = 0
         self._is_full = False
         self._hasten_at = 0.0
 
     def __call__(self) -> None:
-        size = self._waiting()
+        begun, before = self._begun(), self._begun_before
+        size, self._begun_before = self._waiting() + begun, begun
         if not self._is_full and size >= self._limit:
             self._is_full = True
             text = (
@@ -99,9 +104,10 @@ class Backlog:
         elif self._is_full and size <= self._limit * ROOM_AGAIN:
             self._is_full = False
             self._hold(None, "there is room in the outbox again: media go on")
-        if self._is_full and time.monotonic() >= self._hasten_at:
+        if begun < before:  # some was ended with what it has, and can be shipped in a moment
+            self._hasten_at = 0.0
+        elif self._is_full and time.monotonic() >= self._hasten_at and self._hasten():
             self._hasten_at = time.monotonic() + HASTEN_EVERY_S
-            self._hasten()
 
     def _hold(self, reason: str | None, text: str) -> None:
         for monitor in self._monitors:

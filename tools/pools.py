@@ -10,14 +10,19 @@ is only what is being worked on and a window of what comes next.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Condition, Thread
 
+from tools.marks import Marked
 from tools.register import LONGEST_DELAY_S, Register
+from tools.setback import SetBack
 from tools.stage import Done, Found, Stage, Task
 from tools.window import Row, Window
+
+logger = logging.getLogger(__name__)
 
 
 class Pool(Mapping[str, Thread | None]):
@@ -55,8 +60,10 @@ class Pools:
         self._active: dict[str, dict[str, Task]] = {stage.name: {} for stage in stages}
         self._windows = {stage.waiting: Window() for stage in stages}
         self._register = Register(path, stages)
+        self._lonely: Task | None = None  # at work with nobody beside it
         for pool, window in self._windows.items():
             window.next_due = self._register.earliest_due(pool)
+        self._set_back = SetBack(self._register.last_seen())
 
     @property
     def leases(self) -> int:
@@ -91,12 +98,34 @@ class Pools:
         with self.changed:
             if not self.is_ready(stage):
                 return []
-            rows = self._windows[stage.waiting].take(places, same_rank=stage.order == "levels")
-            self._register.lease(stage, rows)
-            tasks = [_task(stage, row) for row in rows]
+            marked = self._marked_next(stage, places)
+            if not marked:
+                window = self._windows[stage.waiting]
+                rows = window.take(places, same_rank=stage.order == "levels")
+                return self._begin(stage, rows, thread_for)
+            if not marked[0].is_lonely:
+                rows = [each.row for each in marked if not each.is_lonely]
+                return self._begin(stage, rows, thread_for)
+            (self._lonely,) = tasks = self._begin(stage, [marked[0].row], thread_for)
+            return tasks
+
+    def lease_begun(
+        self,
+        stage: Stage,
+        begun: Sequence[str],
+        thread_for: Callable[[Task], Thread],
+        places: int = 1,
+    ) -> list[Task]:
+        """Of these, the next that wait, due or not, to be ended with what they have."""
+        with self.changed:
+            rows = self._waiting_among(stage, begun, places)
+            if not rows:
+                return []
+            self._register.make_ready(rows)
+            self._windows[stage.waiting].forget()  # they may be in it
+            tasks = self._begin(stage, rows, thread_for)
             for task in tasks:
-                task.thread = thread_for(task)
-                self._active[stage.name][task.uri] = task
+                task.is_hurried = True
             return tasks
 
     def advance(self, *steps: tuple[Task, Done]) -> None:
@@ -122,6 +151,7 @@ class Pools:
         with self.changed:
             if not self._is_leased(task):
                 return
+            self._heed_clock()
             pool, attempts = task.stage.waiting, task.attempts + spent
             not_before = time.time() + delay if delay > 0 else 0.0
             with self._register.transaction():
@@ -179,15 +209,25 @@ class Pools:
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
+            self._heed_clock()
             window = self._windows[stage.waiting]
             due = window.next_due
             if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
                 self._promote_due(stage.waiting)
             if not window.rows and window.horizon is not None:
                 window.fill(self._register.ready(stage, window.horizon[1]))
-            return bool(window.rows) and not (
-                stage.order == "levels" and self._is_level_unfinished(stage)
-            )
+            marked = self._marked_next(stage, 1)
+            rows = [each.row for each in marked] or window.rows
+            if not rows or self._lonely is not None:
+                return False
+            if marked and marked[0].is_lonely and any(self._active.values()):
+                return False
+            return stage.order != "levels" or not self._is_level_unfinished(stage, rows[0][0])
+
+    def is_waiting(self, stage: Stage, uris: Sequence[str]) -> bool:
+        """Could one of these be leased, due or not?"""
+        with self.changed:
+            return bool(self._waiting_among(stage, uris, 1))
 
     def tasks(self, stage: Stage) -> list[Task]:
         with self.changed:
@@ -294,11 +334,48 @@ class Pools:
                 entering.setdefault(to, []).extend(_row(task, rank, 0) for task in tasks)
         return entering
 
+    def _heed_clock(self) -> None:
+        """Delays end by the wall clock, over restarts too: if it is set back, so are their ends."""
+        if not (seconds := self._set_back.seconds()):
+            return
+        logger.warning("the clock was set back by %.0f s: delays end that much earlier", seconds)
+        with self._register.transaction():
+            self._register.bring_forward(seconds)
+        for pool, window in self._windows.items():
+            window.next_due = self._register.earliest_due(pool)
+
     def _promote_due(self, pool: str) -> None:
         with self._register.transaction():
             rows = self._register.promote(pool)
         self._enter({pool: rows})
         self._windows[pool].next_due = self._register.earliest_due(pool)
+
+    def _waiting_among(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:
+        is_possible = bool(uris) and count > 0 and self._lonely is None
+        return self._register.named(stage, uris, count) if is_possible else []
+
+    def _begin(
+        self, stage: Stage, rows: list[Row], thread_for: Callable[[Task], Thread]
+    ) -> list[Task]:
+        self._register.lease(stage, rows)
+        tasks = [_task(stage, row) for row in rows]
+        for task in tasks:
+            task.thread = thread_for(task)
+            self._active[stage.name][task.uri] = task
+        return tasks
+
+    def _marked_next(self, stage: Stage, count: int) -> list[Marked]:
+        """Those that were at work when a process died, if it is their turn: nobody else is left, or
+        nobody else of their level. All of them are of one level, where levels count."""
+        rows = self._windows[stage.waiting].rows
+        if rows and stage.order != "levels":
+            return []
+        marked = self._register.marked(stage, count)
+        if not marked or stage.order != "levels":
+            return marked
+        level = marked[0].row[0]
+        is_turn = not rows or level < rows[0][0]
+        return [each for each in marked if each.row[0] == level] if is_turn else []
 
     def _is_leased(self, task: Task) -> bool:
         """False for a task that was taken back meanwhile: whatever it brings comes too late."""
@@ -307,6 +384,8 @@ class Pools:
     def _release(self, task: Task) -> None:
         active = self._active[task.stage.name]
         del active[task.uri]
+        if task is self._lonely:
+            self._lonely = None
         if not active:
             self.changed.notify_all()
 
@@ -315,8 +394,7 @@ class Pools:
             if rows:
                 self._windows[pool].add(rows)
 
-    def _is_level_unfinished(self, stage: Stage) -> bool:
-        rank = self._windows[stage.waiting].rows[0][0]
+    def _is_level_unfinished(self, stage: Stage, rank: int) -> bool:
         if any((task.rank or 0) < rank for task in self._active[stage.name].values()):
             return True
         return self._register.is_delayed_above(stage.waiting, rank)

@@ -6,6 +6,7 @@ harvest. Limit: not for several threads at once; `Pools` has the lock.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +17,13 @@ import orjson
 
 from tools.checkpoint import Checkpointer
 from tools.errors import StopHarvest
+from tools.marks import REASON, Marked, Marks
 from tools.schema import FAILED
 from tools.stage import Stage, Task
 from tools.state import open_state, snapshot
 from tools.window import SIZE, Row
+
+logger = logging.getLogger(__name__)
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
 CHECKPOINT_EVERY = 10_000  # rows written
@@ -36,13 +40,22 @@ LEAVE = (
     "WHERE id IN (SELECT value FROM json_each(?))"
 )
 ROWS = "SELECT coalesce(rank, 0), id, uri, depth, attempts FROM uri WHERE pool = ? "
-READY = "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) "
+READY = (
+    "AND not_before = 0 AND id NOT IN (SELECT id FROM lease) AND id NOT IN (SELECT id FROM mark) "
+)
+NAMED = (
+    f"{ROWS} AND uri IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT id FROM lease) "
+    "AND id NOT IN (SELECT id FROM mark) LIMIT ?"
+)
+MAKE_READY = "UPDATE uri SET not_before = 0 WHERE id IN (SELECT value FROM json_each(?))"
 OLDEST = f"{ROWS} AND id > ? {READY} ORDER BY id LIMIT ?"
 RANKED = f"{ROWS} AND rank IS NOT NULL AND pool > {FAILED} {READY} ORDER BY rank, id LIMIT ?"
 PROMOTE = (
     "UPDATE uri SET not_before = 0 WHERE pool = ? AND not_before > 0 AND (not_before <= ? OR "
     "not_before > ?) RETURNING coalesce(rank, 0), id, uri, depth, attempts"
 )
+BRING_FORWARD = "UPDATE uri SET not_before = max(1.0, not_before - ?) WHERE not_before > 0"
+LAST_SEEN = "SELECT time FROM sample ORDER BY run DESC, elapsed DESC LIMIT 1"
 REVIVE = (
     "UPDATE uri SET pool = failed_in, failed_in = NULL, attempts = 0, reason = NULL "
     f"WHERE pool = {FAILED} AND failed_in = ? AND instr(lower(coalesce(reason, '')), lower(?))"
@@ -87,8 +100,11 @@ class Register:
         self._stages = {stage.waiting: stage for stage in stages}
         self._db = open_state(path)
         self._checkpointer = Checkpointer(path, CHECKPOINT_EVERY)
+        with self._stop_if_unwritable():
+            self._marks = Marks(self._db)
         self.ids = self._declare_pools()
         self.counts = self._count()
+        self._give_up_killers()
 
     def close(self) -> None:
         """Everything is on the disk. If it is not, SQLite itself would not tell."""
@@ -111,6 +127,7 @@ class Register:
                 self.counts = before
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+                self._marks.recount()
                 raise
         with self._stop_if_unwritable():
             self._checkpointer.written(self._db.total_changes - changes, self._db)
@@ -140,6 +157,7 @@ class Register:
         ids, waited = as_json([task.id for task in tasks]), tasks[0].stage.waiting
         failed_in = self.ids[waited] if to == "failed" else None
         self._db.execute(RELEASE, (ids,))
+        self._marks.clear(ids)
         self._db.execute(LEAVE, (self.ids[to], rank, attempts, not_before, reason, failed_in, ids))
         self.counts[waited] -= len(tasks)
         self.counts[to] += len(tasks)
@@ -151,6 +169,10 @@ class Register:
         now = time.time()
         values = (self.ids[pool], now, now + LONGEST_DELAY_S)
         return self._db.execute(PROMOTE, values).fetchall()
+
+    def bring_forward(self, seconds: float) -> None:
+        """The clock was set back by so much: every delay ends when it would have ended."""
+        self._db.execute(BRING_FORWARD, (seconds,))
 
     def revive(self, reason: str) -> dict[str, int]:
         """What failed for such a reason waits again; how many, by waiting pool."""
@@ -189,6 +211,15 @@ class Register:
 
     # --- without one -----------------------------------------------------------------------
 
+    def named(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:
+        """Those of these URIs that wait, delayed or not."""
+        return self._db.execute(NAMED, (self.ids[stage.waiting], as_json(uris), count)).fetchall()
+
+    def make_ready(self, rows: Sequence[Row]) -> None:
+        """They are delayed no longer."""
+        with self._stop_if_unwritable():
+            self._db.execute(MAKE_READY, (as_json([row[1] for row in rows]),))
+
     def lease(self, stage: Stage, rows: Sequence[Row]) -> None:
         with self._stop_if_unwritable():
             self._db.execute(LEASE, (stage.name, as_json([row[1] for row in rows])))
@@ -209,6 +240,11 @@ class Register:
         (last,) = self._db.execute("SELECT coalesce(max(run), 0) FROM sample").fetchone()
         return int(last) + 1
 
+    def last_seen(self) -> float | None:
+        """What the wall clock showed when the latest sample was taken."""
+        row = self._db.execute(LAST_SEEN).fetchone()
+        return row[0] if row else None
+
     def remembered(self) -> dict[str, str]:
         return dict(self._db.execute("SELECT key, value FROM meta"))
 
@@ -226,6 +262,10 @@ class Register:
         if stage.order == "fifo":
             return self._db.execute(OLDEST, (pool, last_id, SIZE)).fetchall()
         return self._db.execute(RANKED, (pool, SIZE)).fetchall()
+
+    def marked(self, stage: Stage, count: int) -> list[Marked]:
+        """The next of those that were at work when a process died."""
+        return self._marks.next(stage, self.ids[stage.waiting], count)
 
     def earliest_due(self, pool: str) -> float | None:
         (earliest,) = self._db.execute(
@@ -253,12 +293,19 @@ class Register:
             for stage in self._stages.values():
                 for name in (stage.waiting, stage.active):
                     self._db.execute("INSERT OR IGNORE INTO pool (name) VALUES (?)", (name,))
-            self._db.execute("DELETE FROM lease")
+            self._marks.take_back()
             in_order_of_life = f"SELECT name, id FROM pool ORDER BY id <= {FAILED}, id"
             ids = dict(self._db.execute(in_order_of_life))
             for stage in self._stages.values():
                 self._db.execute(SET_RANK[stage.order], (ids[stage.waiting],))
             return ids
+
+    def _give_up_killers(self) -> None:
+        for pool, stage in self._stages.items() if self._marks.count else ():
+            with self.transaction():
+                for uri in self._marks.give_up(self.ids[pool]):
+                    logger.warning("%s failed uri=%r: %s", stage.name, uri, REASON)
+                    self.count_up({pool: -1, "failed": 1, stage.done: 1})
 
     def _count(self) -> dict[str, int]:
         """Pools are counted anew at every start, so that a tally can never stay wrong."""

@@ -15,7 +15,8 @@ from typing import Any
 
 from tools import secret
 from tools.bounds import PROVIDERS, check, check_relations
-from tools.errors import UsageError
+from tools.errors import UsageError, WrongSetting
+from tools.origin import located
 from tools.rules import ALL_RELATIONS, RELATIONS
 from tools.table import build
 
@@ -49,7 +50,8 @@ class ExtendSettings:
     images: int = 5
     sounds: int = 5
     gifs: int = 5
-    enough: int | None = None
+    enough: int = 1
+    patience_days: float = 3.0
     providers: tuple[str, ...] = PROVIDERS[:-1]
     servers: Mapping[str, str] = field(default_factory=dict)
     licences: tuple[str, ...] = ("cc0", "pdm", "pd", "by", "by-sa", "pexels")
@@ -218,10 +220,12 @@ class Settings:
 def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """Defaults, then the file (`sheaf.toml` if there is one), then the flags that were given."""
     table = read_toml(path)
-    table |= {key: value for key, value in flags.items() if value is not None}
-    settings = build(Settings, table)
-    settings = _with_secrets(settings)
-    check(settings)
+    try:
+        given = {key: value for key, value in flags.items() if value is not None}
+        settings = _with_secrets(build(Settings, table | given))
+        check(settings)
+    except WrongSetting as error:
+        raise located(error, path or DEFAULT_FILE, flags) if table else error from None
     return settings
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 Order = Literal["fifo", "deepest", "levels", "priority"]
 
@@ -53,6 +53,7 @@ class Task:
     rank: int | None
     depth: int
     attempts: int
+    is_hurried: bool = field(default=False, compare=False)  # to be ended with what it has
     thread: Thread = field(init=False, repr=False, compare=False)
     begun: float = field(default_factory=time.monotonic, repr=False, compare=False)
 
@@ -81,3 +82,11 @@ class Done:
 
 Worker = Callable[[Task], Done]
 """One call is one task. It raises an error of `errors.py` to say what else becomes of it."""
+
+
+@runtime_checkable
+class Finisher(Protocol):
+    """A worker that can end a task with what earlier attempts have gathered."""
+
+    def begun(self) -> Sequence[str]:
+        """URIs that something has been gathered for; not all if they are many."""

@@ -185,8 +185,9 @@ def restore(snapshot_file: Path, path: Path) -> None:
             check_snapshot(source, snapshot_file)
             part = path.with_name(path.name + ".part")
             part.unlink(missing_ok=True)
-            with closing(sqlite3.connect(part)) as target:
+            with closing(sqlite3.connect(part, isolation_level=None)) as target:
                 source.backup(target)
+                target.execute("DELETE FROM lease")  # nobody died while these were at work
             connect(part).close()  # switched later, a kill would leave a journal in the way
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
-from tools.errors import UsageError
+from tools.errors import WrongSetting
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ def build(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
     known = [each.name for each in fields(cls) if each.repr]  # type: ignore[arg-type]
     for key in table:
         if key not in known:
-            raise UsageError(unknown(where + key, key, known))
+            raise WrongSetting(where + key, unknown(where + key, key, known))
     return cls(**{key: _convert(types[key], value, where + key) for key, value in table.items()})
 
 
@@ -37,12 +37,13 @@ def unknown(name: str, key: str, known: Sequence[str]) -> str:
 def _convert(wanted: Any, value: Any, name: str) -> Any:
     if is_dataclass(wanted):
         if not isinstance(value, Mapping):
-            raise UsageError(f"{name} is a section: write [{name}] and its settings below it")
+            sentence = f"{name} is a section: write [{name}] and its settings below it"
+            raise WrongSetting(name, sentence)
         return build(cast(type[Any], wanted), value, f"{name}.")
     accept, kind = KINDS[wanted]
     result = accept(value)
     if result is None:
-        raise UsageError(f"{name} must be {kind}, not {value!r}")
+        raise WrongSetting(name, f"{name} must be {kind}, not {value!r}")
     return result
 
 

@@ -14,15 +14,17 @@ A9   a poisoned URI: test_stop, what_never_succeeds; tests/test_harvest, one_poi
 A10  a bug in a worker: test_crashes, a_bug_costs_one_uri
 A11  a thread hangs: test_clock_jumps, a_task_that_hangs; tests/test_cli, sigquit
 A12  memory, open files or threads run out: test_scarcity; tests/test_monitor, no_thread_to_be_had
+A13  a task kills its process: tests/test_marks, a_task_that_kills
 B1   a torn log: tests/test_register, a_torn_log
 B2   a flipped byte in it: tests/test_register, a_flipped_byte
 B3   a torn snapshot: test_damage, a_torn_snapshot, from_the_older_snapshot
 B4   nothing but damage or media is left: test_damage, nothing_begins_anew, media_without
 B5   the disk of the state is full: test_full_disk, a_full_state, a_snapshot_for_which
 B6   the disk of the media is full: test_full_disk, below_the_reserve, media_without_any, a_write
+B6a  what waits holds the room: test_room
 B7   a disk cannot keep what it was given: test_sync_errors
 B8   read-only, or no permission: test_refused_disk, a_read_only_state, a_folder_that_is_closed
-B9   the clock jumps: test_clock_jumps, a_clock_that_jumps; tests/test_clock
+B9   the clock jumps: test_clock_jumps, a_clock_that_jumps, a_clock_set_back; tests/test_clock
 B10  a state of another version: tests/test_register, the_first_format; tests/test_cli, [newer]
 B11  a large state: test_large_state; bench/pools.py for millions
 B12  the state is moved away: test_refused_disk, a_state_that_is_moved_away

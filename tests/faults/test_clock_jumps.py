@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import harvest_flags
+from tests.command import harvest_flags, walk
 from tests.faults.injection import Clock, Process, main_py, wait_until
 from tests.faults.slow import Held, held
-from tests.worlds.conceptnet import World, about, hub, only
+from tests.worlds.conceptnet import Asked, Proceed, World, about, fails, hub, only
 from tools.look import look
+from tools.mirror.pages import Answer
 from tools.state import newest_good_snapshot, snapshots
 
 LINES = hub(60)
@@ -106,3 +107,59 @@ def test_a_clock_that_jumps_brings_neither_two_snapshots_nor_none(
     names = [path.name for path in snapshots(file)]
     assert names[3] > names[2] and "2030-03-31" in names[3]
     assert newest_good_snapshot(file) == snapshots(file)[-1]
+
+
+# --- who waits for a next attempt -------------------------------------------------------------
+
+
+class Poor:
+    """Fails until it is mended."""
+
+    def __init__(self) -> None:
+        self.is_mended = False
+
+    def __call__(self, asked: Asked, proceed: Proceed) -> Answer:
+        return proceed(asked) if self.is_mended else fails(500)(asked, proceed)
+
+
+def flags(folder: Path, world: World) -> list[str]:
+    config = folder / "sheaf.toml"
+    config.write_text("attempts = 50\n[http]\ntries = 1\n")
+    return main_py(*harvest_flags(folder, world.url, SEED, "--config", config))
+
+
+def wait_for_a_delay(folder: Path) -> None:
+    """Everybody else is done, and it waits for its next attempt."""
+    log = folder / "state" / "log"
+    wait_until(lambda: log.exists() and log.read_text().count("fetch later uri=") > 1, "a delay")
+    wait_until(lambda: waiting(folder) == 1, "the end of the others")
+
+
+def test_a_clock_set_back_does_not_delay_the_next_attempt(tmp_path: Path, clock: Clock) -> None:
+    poor = Poor()
+    with (
+        World(LINES, only(about(HANGING), poor)) as world,
+        Process(tmp_path / "said", flags(tmp_path, world), **clock.environment) as process,
+    ):
+        wait_for_a_delay(tmp_path)
+        clock.at("2030-06-01T07:20:00")
+        poor.is_mended = True
+        assert process.end() == 0, process.log
+    assert "the clock was set back" in process.log
+    assert look(tmp_path / "state" / "pools.db").pools["finished"] == len(walk(LINES, SEED)[0])
+
+
+def test_a_clock_set_back_before_a_restart_does_not_delay_the_next_attempt(
+    tmp_path: Path, clock: Clock
+) -> None:
+    poor = Poor()
+    with World(LINES, only(about(HANGING), poor)) as world:
+        with Process(tmp_path / "said", flags(tmp_path, world), **clock.environment) as process:
+            wait_for_a_delay(tmp_path)
+            process.signal(signal.SIGTERM)
+            assert process.end() == 0, process.log
+        poor.is_mended = True
+        clock.at("2030-05-29T10:20:00")
+        with Process(tmp_path / "again", flags(tmp_path, world), **clock.environment) as process:
+            assert process.end() == 0, process.log
+    assert look(tmp_path / "state" / "pools.db").pools["finished"] == len(walk(LINES, SEED)[0])

@@ -475,7 +475,8 @@ def test_while_the_node_is_away_media_wait_at_a_limit_and_then_leave_in_order(
     told: list[str] = []
     with engine(tmp_path, sender) as (pools, monitors), sender.transport() as transport_:
         backlog = Backlog(
-            monitors, lambda: transport_.backlog, 250_000, lambda *text: told.extend(text), print
+            *(monitors, lambda: transport_.backlog, 250_000),
+            *(lambda *text: told.extend(text), lambda: True),
         )
         for _ in range(3):  # slots
             backlog()

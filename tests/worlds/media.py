@@ -36,10 +36,11 @@ class MediaWorld:
         self._holding.close()
 
     def settings(self, folder: Path, **more: object) -> Path:
-        """A settings file that names these servers."""
+        """A settings file that names these servers; everybody waits for all there is."""
         lines = [f"{key} = {value}" for key, value in more.items()]
         lines += [
-            "images = 2", "sounds = 1", "gifs = 1", "rest_s = 0.2", "[extend.servers]",
+            "images = 2", "sounds = 1", "gifs = 1", "rest_s = 0.2",
+            *([] if "enough" in more else ["enough = 2"]), "[extend.servers]",
             *(f'{name} = "{url}"' for name, url in self.servers.items()),
         ]  # fmt: skip
         path = folder / "media.toml"

@@ -106,6 +106,10 @@ class ConceptnetJob:
         self.client.close()
         self.ledger.close()
 
+    def begun_bytes(self) -> int:
+        """Of files that belong to unfinished tasks."""
+        return self._drafts.weight
+
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
             return ApiSource(self._settings.source, self.client, wanted)
@@ -131,7 +135,7 @@ class ConceptnetJob:
             Downloader(self.client, extend),
             self._drafts,
             media,
-            Wanted(extend.wanted, extend.enough),
+            Wanted(extend.wanted, extend.enough, extend.patience_days),
             self._settings.attempts,
             self._stop,
         )
