@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.worlds.certificates import make_certificate
+from tests.worlds.certificates import context_of
 from tests.worlds.faults import FaultServer
 from tests.worlds.proxies import HttpProxy, closed_port
 from tools import http, limits
@@ -731,10 +731,7 @@ def test_no_password_is_in_a_log_or_an_error(
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
     """A certificate for one name, and a server's context that shows it."""
-    certificate, key = make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return certificate, context
+    return context_of(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ class FaultServer(SocketServer):
             case ["not-json"]:
                 return answer(200, b'{"edges": [', "application/json")
             case ["status", status]:
-                return answer(int(status), b"because")
+                return answer(int(status), b"" if status in ("204", "304") else b"because")
             case ["status", status, "then", count]:
                 better = self.hits[request.path] > int(count)
                 return answer(200, b"ok") if better else answer(int(status), b"not yet")

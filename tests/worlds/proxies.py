@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import select
 import socket
 from collections.abc import Iterator
@@ -100,7 +101,20 @@ class HttpProxy(Proxy):
         with self.reach(parts.hostname or "", parts.port or 80) as out:
             out.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode("latin-1"))
             with out.makefile("rb") as reader:
-                connection.sendall(reader.readline() + b"Connection: close\r\n" + reader.read())
+                self._pass_back(reader, connection)
+
+    def _pass_back(self, reader: io.BufferedReader, connection: socket.socket) -> None:
+        """Interim answers as they are; the final one ends the connection."""
+        line = reader.readline()
+        while line.startswith(b"HTTP/1.1 1"):
+            while line.strip():
+                connection.sendall(line)
+                line = reader.readline()
+            connection.sendall(line)
+            line = reader.readline()
+        connection.sendall(line + b"Connection: close\r\n")
+        while piece := reader.read1():
+            connection.sendall(piece)
 
 
 class Socks5Proxy(Proxy):
