@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 
+LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_NAME = 200  # bytes of a folder's name; file systems allow 255
 
 # Not `.` and `..`, which mean something else in an address, and not a lone `,`: it would cut an
