@@ -16,7 +16,7 @@ from __future__ import annotations
 import socket
 import ssl
 
-from tests.worlds.faults import Request, SocketServer, answer, read_head
+from tests.worlds.faults import Request, SocketServer, answer, as_chunks, read_head
 
 PAUSE_S = 0.05  # between an interim answer and the final one
 OTHER = answer(200, b"somebody else's")
@@ -24,16 +24,12 @@ ODD = {
     "rest": lambda body: answer(200, body) + b"rest",
     "second": lambda body: answer(200, body) + OTHER,
     "no-content": lambda body: answer(204).replace(b"Content-Length: 0\r\n", b"") + OTHER,
-    "both": lambda body: answer(200, _chunked(body), Transfer_Encoding="chunked"),
+    "both": lambda body: as_chunks(answer(200, body, content_length="7")),
     "coding": lambda body: answer(200, body, Transfer_Encoding="xchunked"),
     "lengths": lambda body: answer(200, body, content_length=str(len(body))),
     "broken-header": lambda body: answer(200, body).replace(b"\r\n\r\n", b"\r\nno header\r\n\r\n"),
 }
 """Whole answers with something odd about them: by what is odd."""
-
-
-def _chunked(body: bytes) -> bytes:
-    return f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
 
 
 class InterimServer(SocketServer):
