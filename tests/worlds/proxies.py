@@ -24,7 +24,8 @@ def closed_port() -> int:
 
 
 class Proxy(SocketServer):
-    """`asked` counts requests and tunnels, `outgoing` holds the addresses targets see."""
+    """`asked` counts requests and tunnels, `outgoing` holds the addresses targets see, `fetched`
+    the addresses of what it was asked for without a tunnel."""
 
     def __init__(self, user: str = "", password: str = "", mode: Mode = "works") -> None:
         super().__init__()
@@ -32,6 +33,7 @@ class Proxy(SocketServer):
         self.asked = 0
         self.tunnels = 0
         self.outgoing: set[tuple[str, int]] = set()
+        self.fetched: list[str] = []
         self._user = user
         self._password = password
 
@@ -94,8 +96,11 @@ class HttpProxy(Proxy):
             self.relay(connection, out)
 
     def _forward(self, connection: socket.socket, target: str, headers: dict[str, str]) -> None:
+        """It keeps the credentials that are for it; what else a client sends, the target sees."""
+        self.fetched.append(target)
         parts = urlsplit(target)
-        headers = {name: value for name, value in headers.items() if not name.startswith("proxy-")}
+        if self._user:
+            headers.pop("proxy-authorization", None)
         lines = [f"{name}: {value}" for name, value in (headers | {"connection": "close"}).items()]
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         with self.reach(parts.hostname or "", parts.port or 80) as out:
