@@ -17,6 +17,7 @@ import socket
 import ssl
 
 from tests.worlds.faults import Request, SocketServer, answer, as_chunks, read_head
+from tests.worlds.proxies import Socks5Proxy
 
 PAUSE_S = 0.05  # between an interim answer and the final one
 OTHER = answer(200, b"somebody else's")
@@ -74,6 +75,16 @@ class InterimServer(SocketServer):
                 connection.sendall(ODD[kind](path.encode()))
                 return
         connection.sendall(answer(200, path.encode()))
+
+
+class HintingProxy(Socks5Proxy):
+    """Before every answer an interim one; connections are kept."""
+
+    def pass_on(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
+        if not is_sent and data.startswith(b"HTTP/1."):
+            target.sendall(_interim(103, "Link: </a.css>; rel=preload"))
+            self.stopping.wait(PAUSE_S / 5)
+        super().pass_on(data, target, is_sent)
 
 
 def _interim(status: int, *headers: str) -> bytes:

@@ -66,7 +66,11 @@ class Proxy(SocketServer):
                 data = source.recv(65536)
                 if not data:
                     return
-                (other if source is one else one).sendall(data)
+                self.pass_on(data, other if source is one else one, source is one)
+
+    def pass_on(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
+        """`is_sent`: by the client."""
+        target.sendall(data)
 
 
 class HttpProxy(Proxy):
