@@ -52,7 +52,7 @@ def ask(
     monkeypatch.setattr(http, "FIRST_GAP_S", 0.01)
     settings = HttpSettings(limits={}, tries=1, answer_timeout_s=DEADLINE_S)
     host = f"127.0.0.1:{server.port}"
-    with (Socks5Proxy() if way == "socks" else HttpProxy()) as proxy:
+    with Socks5Proxy() if way == "socks" else HttpProxy() as proxy:
         proxies = None if way in ("direct", "tls") else Proxies((proxy.url,), clock=_Years())
         client = Client(settings, proxies, Event(), trusted=[host])
         yield lambda path: client.get(server.url + path, "*/*").body.decode()

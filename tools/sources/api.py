@@ -192,8 +192,8 @@ def _has_more(page: Mapping[str, Any]) -> bool:
 
 
 def _is_the_same(shown: object, asked: str) -> bool:
-    """Does a page bear the name of what was asked for? The original writes the parameters of a query
-    as they are; another server may encode them, or put them in another order.
+    """Does a page bear the name of what was asked for? The original writes a query's parameters as
+    they are; another server may encode them, or put them in another order.
 
     >>> _is_the_same("/query?rel=/r/IsA&start=/c/en/r&b", "/query?start=/c/en/r&b&rel=/r/IsA")
     True
@@ -202,7 +202,9 @@ def _is_the_same(shown: object, asked: str) -> bool:
     """
     if not isinstance(shown, str):
         return False
-    return any(_parts(each) == _parts(asked) for each in (shown, unquote(shown), unquote_plus(shown)))
+    return any(
+        _parts(each) == _parts(asked) for each in (shown, unquote(shown), unquote_plus(shown))
+    )
 
 
 def _parts(name: str) -> list[str]:

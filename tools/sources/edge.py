@@ -1,4 +1,4 @@
-"""Edges of a server's pages: what they say, whether they are well-formed, and who tells of the rest.
+"""Edges of a server's pages: what they say, whether they are well-formed, who tells of the rest.
 
 Promise: a relation that `relation_of` gives can be stored; for anything else ValueError says what
 is wrong with it. An edge that cannot be read costs nothing but itself, up to a limit.
@@ -25,15 +25,19 @@ def relation_of(edge: object) -> Relation:
     if not isinstance(edge, dict):
         raise ValueError(f"{_shown(edge)} is no edge")
     rel, start, end = (_id_of(edge.get(part), part) for part in ("rel", "start", "end"))
-    name, weight = _id_of(edge, "edge"), edge.get("weight")
+    name, weight = _id_of(edge, "edge"), _weight(edge.get("weight"))
     if strange := strangeness((name, rel, start, end)):
         raise ValueError(strange)
     if name != uri.assertion(rel, start, end):
         raise ValueError(f"{_shown(name)} is not the @id of its relation and ends")
-    if type(weight) not in (float, int) or not math.isfinite(weight):
-        raise ValueError(f"weight {_shown(weight)} is not a number")
     texts = [_text(edge, key) for key in ("surfaceText", "license", "dataset")]
-    return Relation(name, relation_name(rel), start, end, float(weight), *texts)
+    return Relation(name, relation_name(rel), start, end, weight, *texts)
+
+
+def _weight(found: object) -> float:
+    if isinstance(found, bool) or not isinstance(found, float | int) or not math.isfinite(found):
+        raise ValueError(f"weight {_shown(found)} is not a number")
+    return float(found)
 
 
 def _id_of(thing: object, what: str) -> str:
