@@ -12,7 +12,7 @@
 /stream/<status>                        the same with another status than 200
 /pieces/<n>                             n bytes of which each is known by its place
 /bomb/gzip  /onion                      100 MB in 100 kB; gzip in gzip in gzip ...
-/packed/<coding>/<cut>                  `PACKED` without its last bytes; -1: rubbish behind it; ?chunks=1
+/packed/<coding>/<cut>                  `PACKED` without its last bytes; -1: with rubbish; ?chunks=1
 /reset                                  the connection is torn down
 /redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
 /together/<n>/<fault>                   nobody is answered before n requests are here
