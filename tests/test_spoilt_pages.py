@@ -136,6 +136,7 @@ def test_a_name_may_be_encoded_or_not(
 
 LONG = "/c/en/" + "x" * LONGEST_URI
 WRONG: list[Any] = [5, None, "", [], {}, "/s/x", "/c/en/nul\0byte", LONG]
+SLASHES = "/" * LONGEST_URI
 
 
 def _with_id(part: str, value: object) -> Spoil:
@@ -158,6 +159,9 @@ SPOILT: dict[str, Spoil] = {
     "id of a concept": lambda edge: edge.update({"@id": "/c/en/dog"}),
     "id of another": lambda edge: edge.update({"@id": "/a/[/r/IsA/,/c/en/a/,/c/en/b/]"}),
     "end missing": lambda edge: edge.pop("end"),
+    "start with slashes": lambda edge: edge["start"].update(
+        {"@id": edge["start"]["@id"] + SLASHES}
+    ),
     "end a text": lambda edge: edge.update(end="/c/en/dog"),
     "text with NUL": lambda edge: edge.update(surfaceText="a\0b"),
     "licence with NUL": lambda edge: edge.update(license="a\0b"),

@@ -24,7 +24,7 @@ LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: man
 
 _WORDINGS = ("surfaceText", "surfaceStart", "surfaceEnd")
 _TEXT, _TEXTS = {str}, {str, NoneType}
-_NODE_BEGINNINGS = ("/c/", "http://", "https://")
+NODE_BEGINNINGS = ("/c/", "http://", "https://")
 _DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
 
@@ -71,8 +71,8 @@ def row_of(line: bytes) -> Row:
     if not (
         uri.startswith("/a/[")
         and rel.startswith("/r/")
-        and start.startswith(_NODE_BEGINNINGS)
-        and end.startswith(_NODE_BEGINNINGS)
+        and start.startswith(NODE_BEGINNINGS)
+        and end.startswith(NODE_BEGINNINGS)
         and (len(line) <= LONGEST_URI or max(map(len, columns[:4])) <= LONGEST_URI)
     ):
         raise ValueError(strangeness(columns))
@@ -175,7 +175,7 @@ def _source(source: Mapping[str, str]) -> dict[str, str]:
 def strangeness(columns: Sequence[str]) -> str | None:
     """What is wrong with the URIs of an assertion, its relation, start and end."""
     names = ("URI", "relation", "start", "end")
-    expected = (("/a/[",), ("/r/",), _NODE_BEGINNINGS, _NODE_BEGINNINGS)
+    expected = (("/a/[",), ("/r/",), NODE_BEGINNINGS, NODE_BEGINNINGS)
     for name, value, beginnings in zip(names, columns, expected, strict=False):
         if not value.startswith(beginnings):
             return f"{name} {value[:200]!r} does not begin with {' or '.join(beginnings)}"

@@ -13,7 +13,7 @@ from threading import Lock
 from tools import uri
 from tools.add import Relation
 from tools.dump.faults import MOST_TOLD
-from tools.dump.row import strangeness
+from tools.dump.row import NODE_BEGINNINGS, strangeness
 from tools.errors import UsageError
 from tools.rules import relation_name
 
@@ -24,14 +24,24 @@ def relation_of(edge: object) -> Relation:
     """ValueError tells what is wrong."""
     if not isinstance(edge, dict):
         raise ValueError(f"{_shown(edge)} is no edge")
-    rel, start, end = (_id_of(edge.get(part), part) for part in ("rel", "start", "end"))
-    name, weight = _id_of(edge, "edge"), _weight(edge.get("weight"))
-    if strange := strangeness((name, rel, start, end)):
-        raise ValueError(strange)
-    if name != uri.assertion(rel, start, end):
-        raise ValueError(f"{_shown(name)} is not the @id of its relation and ends")
-    texts = [_text(edge, key) for key in ("surfaceText", "license", "dataset")]
-    return Relation(name, relation_name(rel), start, end, weight, *texts)
+    name, rel = _id_of(edge, "edge"), _id_of(edge.get("rel"), "rel")
+    start, end = _id_of(edge.get("start"), "start"), _id_of(edge.get("end"), "end")
+    is_its_own = name == uri.assertion(rel, start, end)  # so what it lacks, they lack
+    if not is_its_own or not _is_plain(name, rel, start, end):
+        foreign = f"{_shown(name)} is not the @id of its relation and ends"
+        raise ValueError(strangeness((name, rel, start, end)) or foreign)
+    weight = _weight(edge.get("weight"))
+    texts = (_text(edge, key) for key in ("surfaceText", "license", "dataset"))
+    return Relation(_without_nul(name, "@id"), relation_name(rel), start, end, weight, *texts)
+
+
+def _is_plain(name: str, rel: str, start: str, end: str) -> bool:
+    return (
+        max(len(name), len(rel), len(start), len(end)) <= uri.LONGEST_URI
+        and rel.startswith("/r/")
+        and start.startswith(NODE_BEGINNINGS)
+        and end.startswith(NODE_BEGINNINGS)
+    )
 
 
 def _weight(found: object) -> float:
@@ -44,7 +54,7 @@ def _id_of(thing: object, what: str) -> str:
     found = thing.get("@id") if isinstance(thing, dict) else None
     if not isinstance(found, str):
         raise ValueError(f"the @id of its {what} is {_shown(found)}")
-    return _without_nul(found, what)
+    return found
 
 
 def _text(edge: dict[str, object], key: str) -> str | None:
