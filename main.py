@@ -161,7 +161,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
-            job.streamer.told() if job.streamer else {},
+            job.told(),
         )
     if not arguments.quiet:
         print(report)

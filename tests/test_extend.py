@@ -470,3 +470,10 @@ def test_graph_and_books_know_what_was_kept_and_drafts_are_gone(make: Make, tmp_
     assert adder.media == {"image": 1, "audio": 1}
     assert not list((tmp_path / "drafts").rglob("*.json"))
     graph.close()
+
+
+def test_a_sense_too_deep_for_the_file_system_has_a_draft_like_any_other(tmp_path: Path) -> None:
+    owner = "/c/en/" + "/".join(["\N{DOG}" * 50] * 39)
+    drafts = Drafts(tmp_path / "drafts", tmp_path / "m")
+    drafts.save(drafts.open(owner))
+    assert drafts.open(owner).owner == owner

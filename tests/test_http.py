@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.worlds.certificates import make_certificate
-from tests.worlds.faults import FaultServer
+from tests.worlds.certificates import context_of
+from tests.worlds.faults import PACKED, FaultServer
 from tests.worlds.proxies import HttpProxy, closed_port
 from tools import http, limits
 from tools.errors import (
@@ -329,6 +329,31 @@ def test_a_body_shorter_than_announced_is_no_answer(
     with pytest.raises(ServerTrouble, match="IncompleteRead"):
         get(new_client(tries=2), server, path)
     assert server.hits.total() == 2
+
+
+@pytest.mark.parametrize(
+    ("coding", "cuts"),
+    [("gzip", range(1, 10)), ("gzip-members", range(1, 10)), ("deflate", range(1, 6))],
+)
+@pytest.mark.parametrize("chunks", ["", "?chunks=1"])
+def test_a_packed_body_without_its_end_is_no_answer(
+    new_client: Callable[..., Client], server: FaultServer, coding: str, cuts: range, chunks: str
+) -> None:
+    client = new_client(tries=2)
+    for cut in cuts:
+        with pytest.raises(ServerTrouble, match="packed body is cut short"):
+            get(client, server, f"/packed/{coding}/{cut}{chunks}")
+    assert server.hits.total() == 2 * len(cuts)
+
+
+@pytest.mark.parametrize("coding", PACKED)
+@pytest.mark.parametrize("cut", [0, -1])
+@pytest.mark.parametrize("chunks", ["", "?chunks=1"])
+def test_a_whole_packed_body_is_an_answer_whatever_stands_behind_it(
+    client: Client, server: FaultServer, coding: str, cut: int, chunks: str
+) -> None:
+    body = b"" if coding == "gzip-empty" else b"ok"
+    assert get(client, server, f"/packed/{coding}/{cut}{chunks}").body == body
 
 
 def test_headers_cut_short_are_no_answer(client: Client, server: FaultServer) -> None:
@@ -731,10 +756,7 @@ def test_no_password_is_in_a_log_or_an_error(
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
     """A certificate for one name, and a server's context that shows it."""
-    certificate, key = make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return certificate, context
+    return context_of(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
 
 
 @pytest.fixture

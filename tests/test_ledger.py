@@ -106,3 +106,30 @@ def test_a_folder_that_cannot_be_written_stops_the_harvest(tmp_path: Path) -> No
     (tmp_path / "m").write_text("a file where a folder should be")
     with pytest.raises(StopHarvest, match="cannot be written"):
         Ledger(tmp_path / "m").add([Attachment("/c/en/dog", [], {"owner": "/c/en/dog"})])
+
+
+def test_a_very_long_name_locks_nobody_out(ledger: Ledger, tmp_path: Path) -> None:
+    """Its line is read back at every start."""
+    owner = "/c/en/" + "x" * 200_000
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png"), found(tmp_path, owner, "b.png")])
+    before = contents(tmp_path)
+    ledger.tidy(lambda _: True)
+    assert contents(tmp_path) == before
+    ledger.tidy({"/c/en/dog"}.__contains__)
+    assert [row["owner"] for row in credits(tmp_path)] == ["/c/en/dog"]
+
+
+@pytest.mark.parametrize("damage", [b'"\x00', b'a,"b"c,\r"d,', b'"' * 300_000, b"\xff,,,"])
+def test_a_line_that_is_no_table_row_is_taken_out(
+    ledger: Ledger, tmp_path: Path, damage: bytes
+) -> None:
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png")])
+    before = contents(tmp_path)
+    with (tmp_path / "m" / CREDITS).open("ab") as file:
+        file.write(damage + b"\n")
+    ledger.tidy({"/c/en/dog"}.__contains__)
+    assert contents(tmp_path) == before
+
+
+def test_a_row_that_ends_within_a_cell_has_no_owner() -> None:
+    assert ledger_module._owner_in_csv(b"a\rb,/c/en/dog\n") is None

@@ -20,6 +20,7 @@ from PIL import Image
 
 from tests.command import ROOT, clean_environment, history, run, says
 from tests.worlds.conceptnet import World
+from tests.worlds.interim import HintingProxy
 from tests.worlds.media import MediaWorld
 from tools.add import Media
 from tools.rules import is_showable
@@ -148,6 +149,19 @@ def test_a_provider_that_is_down_for_half_the_run_leaves_nothing_empty(
     kept = {owner: each["kept"] for owner, each in searches(tmp_path).items()}
     assert kept == {owner: each["kept"] for owner, each in searches(quiet).items()}
     assert history(tmp_path)["pools"]["failed"] == 0
+
+
+def test_interim_answers_credit_nothing_to_another(
+    tmp_path: Path, quiet: Path, world: World, media: MediaWorld
+) -> None:
+    """Every page, search and file is announced by an interim answer before it comes."""
+    with HintingProxy() as proxy:
+        done = run("main.py", *flags(tmp_path, world, media), SHEAF_PROXIES=proxy.url)
+    assert done.returncode == 0, done.stderr
+    assert_sound(tmp_path)
+    assert essence(tmp_path) == essence(quiet)
+    assert history(tmp_path)["pools"] == history(quiet)["pools"]
+    assert proxy.tunnels < 100
 
 
 @pytest.mark.parametrize("ground", ["concepts", "relations"])

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
 
+from tests.command import run
+from tests.worlds.certificates import context_of
+from tests.worlds.conceptnet import World
 from tests.worlds.faults import HTML, FaultServer
+from tests.worlds.media import MediaWorld
 from tests.worlds.proxies import HttpProxy, Proxy, Socks5Proxy, closed_port
 from tools import http
 from tools.errors import GiveUp, HarvestError, ServerTrouble, Unavailable
@@ -197,12 +203,65 @@ def test_a_socks_connection_is_kept(client_through: Connect, target: FaultServer
     assert proxy.tunnels == 1
 
 
+def credentials_seen(target: FaultServer) -> list[str]:
+    assert target.requests
+    headers = [name for request in target.requests for name in request.headers]
+    return [name for name in headers if name.startswith("proxy-") or name == "authorization"]
+
+
+@pytest.mark.parametrize("kind", [HttpProxy, Socks5Proxy])
 def test_the_target_gets_no_credentials_of_the_proxy(
+    client_through: Connect, target: FaultServer, kind: type[Proxy]
+) -> None:
+    with kind("me", SECRET) as proxy:
+        ask(client_through(proxy.url_with_password), target)
+    assert credentials_seen(target) == []
+
+
+def test_the_target_gets_no_credentials_of_another_proxy(
     client_through: Connect, target: FaultServer
 ) -> None:
-    with HttpProxy("me", SECRET) as proxy:
-        ask(client_through(proxy.url_with_password), target)
-    assert not any("proxy-authorization" in request.headers for request in target.requests)
+    with HttpProxy("me", SECRET) as closed, HttpProxy() as open_to_all:
+        client = client_through(closed.url_with_password, open_to_all.url)
+        for _ in range(4):
+            ask(client, target)
+    assert (closed.asked, open_to_all.asked) == (2, 2)
+    assert credentials_seen(target) == []
+
+
+@pytest.mark.parametrize("kind", [HttpProxy, Socks5Proxy])
+def test_the_target_gets_no_credentials_through_a_tunnel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Proxy]
+) -> None:
+    certificate, context = context_of(tmp_path, "IP:127.0.0.1")
+    monkeypatch.setattr("requests.adapters.DEFAULT_CA_BUNDLE_PATH", str(certificate))
+    settings = HttpSettings(limits={}, tries=1, answer_timeout_s=5.0)
+    with FaultServer(context) as target, kind("me", SECRET) as proxy:
+        proxies = Proxies((proxy.url_with_password,))
+        client = Client(settings, proxies, Event(), trusted=[host(target)])
+        assert ask(client, target) == b"ok"
+        client.close()
+    assert proxy.tunnels == 1
+    assert credentials_seen(target) == []
+
+
+def test_every_request_of_a_harvest_goes_through_the_proxy(
+    tmp_path: Path, world: World, media: MediaWorld
+) -> None:
+    """For relations, searches and files alike."""
+    asked, fetched = len(world.paths), len(media.paths)
+    flags = ("--source", world.url, "--seed", "/c/en/flea", "--depth", 0)
+    places = ("--state", tmp_path / "state", "--media", tmp_path / "m")
+    config = media.settings(tmp_path, ground='"concepts"')
+    with HttpProxy() as proxy:
+        done = run("main.py", *flags, *places, "--config", config, SHEAF_PROXIES=proxy.url)
+    assert done.returncode == 0, done.stderr
+    hosts = {url: f"{name}/" for name, url in media.servers.items()} | {world.url: "/"}
+    came = Counter(name for url, name in hosts.items() for each in proxy.fetched if url in each)
+    seen = Counter(path.partition("/")[0] + "/" for path in media.paths[fetched:])
+    assert came == seen + Counter({"/": len(world.paths) - asked})
+    assert len(world.paths) > asked and seen
+    assert any(path.is_file() for path in (tmp_path / "m/en/flea").rglob("*"))
 
 
 def test_https_goes_through_a_tunnel(client_through: Connect, target: FaultServer) -> None:

@@ -233,3 +233,21 @@ def test_every_assertion_of_the_real_slice_is_what_we_make_of_its_parts() -> Non
         assert uri.assertion(relation, start, end) == whole
         assert uri.is_concept(start)
         assert uri.is_concept(end) or uri.is_external(end)
+
+
+def test_no_folder_is_too_deep_for_a_file_system(tmp_path: Path) -> None:
+    sense = "/".join(["\N{DOG}" * 50] * 39)
+    owners = [f"/c/en/{sense}/{end}" for end in ("a", "b", "b/c", "b" * 300)]
+    owners.append(f"/c/en/{sense}")
+    folders = [uri.media_folder(owner) for owner in owners]
+    assert len(set(folders)) == len(owners)
+    for folder in folders:
+        (tmp_path / folder / "visual").mkdir(parents=True)
+        (tmp_path / folder / "visual" / "0.gif.part").touch()
+        assert folder.startswith("en/\N{DOG}") and len(folder.encode()) <= uri.LONGEST_FOLDER
+
+
+def test_ordinary_folders_stay_where_they_are() -> None:
+    deep = "/".join(["n" * 180] * 5)
+    assert uri.media_folder(f"/c/en/{deep}") == f"en/{deep}"
+    assert uri.media_folder("/c/en/dog/n/wn/animal") == "en/dog/n/wn/animal"

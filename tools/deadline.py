@@ -12,6 +12,7 @@ import io
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ from urllib3.contrib.socks import (
 from tools.guard import Guard, connect
 
 TOLERANCE_S = 0.05
+MOST_INTERIM = 100  # answers below 200 before the final one
+MOST_INTERIM_BYTES = 65536  # of their headers, all together
 
 
 class DeadlineReader(io.RawIOBase):
@@ -41,16 +44,29 @@ class DeadlineReader(io.RawIOBase):
         self.deadline = time.monotonic() + (sock.gettimeout() or 0.0)
         self.ended = False
         self._silence: float | None = None
+        self._is_over = False
 
     def bear(self, silence: float) -> None:
         """From now on the deadline is for the next byte: only so many seconds of silence end it."""
         self._silence = silence
         self._renew(silence)
 
+    def has_more_than(self, taken: io.BufferedReader) -> bool:
+        """Has more arrived here than was taken? From now on nothing more is read."""
+        self._is_over = True
+        pending = getattr(self._sock, "pending", None)  # what TLS has unpacked already
+        return bool(taken.peek(1)) or bool(pending and pending())
+
+    def hang_up(self) -> None:
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        if self._is_over:
+            return 0
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("it took too long to arrive")
@@ -73,7 +89,11 @@ class DeadlineReader(io.RawIOBase):
 
 
 class DeadlineResponse(http.client.HTTPResponse):
-    """The read timeout holds for the whole answer, headers and body, not for each read of it."""
+    """The read timeout holds for the whole answer, headers and body, not for each read of it.
+
+    It is the final answer, and all that came: a connection on which anything else was said is not
+    used again, lest the next request gets this one's answer.
+    """
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -84,6 +104,36 @@ class DeadlineResponse(http.client.HTTPResponse):
         super().begin()
         if self._reader.ended:  # http.client takes the end of the connection for an empty line
             raise ConnectionError("cut off within the headers")
+        self.will_close = self.will_close or _is_oddly_framed(self.headers)
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Of the final answer: http.client takes every interim one but 100 for it."""
+        left = MOST_INTERIM_BYTES
+        for _ in range(MOST_INTERIM + 1):
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status >= 200:
+                return version, status, reason
+            if status == http.HTTPStatus.SWITCHING_PROTOCOLS:
+                raise ConnectionError("HTTP 101, a change of protocol that nobody asked for")
+            while (line := self.fp.readline(left + 1)).strip():
+                left -= len(line)
+                if left < 0:
+                    raise ConnectionError("too many interim answers")
+        raise ConnectionError("too many interim answers")
+
+    def _close_conn(self) -> None:
+        """The body is at its end, or nobody wants the rest of it."""
+        if self._reader.has_more_than(self.fp):
+            self._reader.hang_up()
+        super()._close_conn()  # type: ignore[misc]
+
+
+def _is_oddly_framed(headers: http.client.HTTPMessage) -> bool:
+    """Can it be doubted where the body ends?"""
+    lengths, codings = headers.get_all("Content-Length", []), headers.get_all("Transfer-Encoding")
+    if codings:
+        return bool(lengths) or [each.lower() for each in codings] != ["chunked"]
+    return len(lengths) > 1 or bool(headers.defects)
 
 
 def bear(response: urllib3.BaseHTTPResponse, silence: float) -> None:

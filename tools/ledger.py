@@ -34,6 +34,8 @@ MARK = "HARVEST"  # says whose folder it is
 FLUSH_EVERY_S = 1.0
 TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
 
+csv.field_size_limit(TAIL)  # the credits are read back, and some names are longer than usual
+
 
 class Ledger:
     """Its files stay open between additions until it is closed, and are flushed every second."""
@@ -266,7 +268,10 @@ def _owner_in_json(line: bytes) -> str | None:
 
 
 def _owner_in_csv(line: bytes) -> str | None:
-    cells = next(csv.reader([line.decode(errors="replace")]), [])
+    try:
+        cells = next(csv.reader([line.decode(errors="replace")]), [])
+    except csv.Error:
+        return None
     return cells[1] if len(cells) == len(COLUMNS) and line.endswith(b"\n") else None
 
 

@@ -205,7 +205,7 @@ def summary(
         "Files refused in this run": table(refusals.items()),
         "Relations by type": columns(by_type.items()),
         "Failures by reason": table(failures.items()),
-        "The file so far": table(read.items()),
+        "Read so far": table(read.items()),
         "This run": table(_run_rows(progress)),
         "Where things are": table(places.items()),
     }

@@ -87,7 +87,7 @@ class HttpSettings:
     contact: str = ""
     connect_timeout_s: float = 10.0
     answer_timeout_s: float = 60.0
-    max_bytes: int = 50_000_000
+    max_bytes: int = 8_000_000
     tries: int = 4
     private_hosts: tuple[str, ...] = ()
     limits: Mapping[str, tuple[str, ...]] = field(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 import urllib3
+from urllib3.response import GzipDecoderState
 
 from tools.errors import GiveUp, StopHarvest
 
@@ -48,9 +49,22 @@ class Memory:
 def pour(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
     """Hand the body over; how many bytes, again and again."""
     _hand(into.begin, response.headers)
+    is_empty = True
     for chunk in response.stream(CHUNK, decode_content=True):
         yield len(chunk)
         _hand(into.write, chunk)
+        is_empty = False
+    if not is_empty and _lacks_its_end(response):
+        raise urllib3.exceptions.DecodeError("the packed body is cut short")
+
+
+def _lacks_its_end(response: urllib3.BaseHTTPResponse) -> bool:
+    """urllib3 takes a packed body without its end for a whole one; it does tell rubbish behind one,
+    which other clients bear too."""
+    decoder = getattr(response, "_decoder", None)
+    stream = getattr(decoder, "_obj", None)  # zlib's, if it was packed
+    swallows = getattr(decoder, "_state", None) == GzipDecoderState.SWALLOW_DATA
+    return stream is not None and not (stream.eof or swallows)
 
 
 def pass_on(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:

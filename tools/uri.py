@@ -14,7 +14,9 @@ from __future__ import annotations
 import hashlib
 import re
 
+LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_NAME = 200  # bytes of a folder's name; file systems allow 255
+LONGEST_FOLDER = 1_000  # bytes of all names below the media folder; a whole path may have 4,096
 
 # Not `.` and `..`, which mean something else in an address, and not a lone `,`: it would cut an
 # assertion in the wrong place.
@@ -136,7 +138,10 @@ def media_folder(uri: str) -> str:
     if uri.startswith("/a/"):
         name = uri[3:].replace("/", "@")
         return _marked(name, uri) if "@" in uri or not _is_plain(name) else name
-    return "/".join(each if _is_plain(each) else _marked(each, each) for each in uri.split("/")[2:])
+    names = [each if _is_plain(each) else _marked(each, each) for each in uri.split("/")[2:]]
+    if len("/".join(names).encode()) > LONGEST_FOLDER:
+        names = [names[0], _marked(names[1], uri)]
+    return "/".join(names)
 
 
 def _is_plain(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -21,3 +22,11 @@ def make_certificate(folder: Path, names: str) -> tuple[Path, Path]:
     command += ["-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, capture_output=True)
     return certificate, key
+
+
+def context_of(folder: Path, names: str) -> tuple[Path, ssl.SSLContext]:
+    """A certificate for these names, and a server's context that shows it."""
+    certificate, key = make_certificate(folder, names)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return certificate, context

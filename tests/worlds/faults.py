@@ -12,6 +12,7 @@
 /stream/<status>                        the same with another status than 200
 /pieces/<n>                             n bytes of which each is known by its place
 /bomb/gzip  /onion                      100 MB in 100 kB; gzip in gzip in gzip ...
+/packed/<coding>/<cut>                  `PACKED` without its last bytes; -1: with rubbish; ?chunks=1
 /reset                                  the connection is torn down
 /redirect/<n>  /redirect-loop  /redirect-to?url=...  /redirect-nowhere
 /together/<n>/<fault>                   nobody is answered before n requests are here
@@ -23,6 +24,7 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import functools
+import gzip
 import socket
 import ssl
 import struct
@@ -43,6 +45,14 @@ TOO_MANY = (
     b"\n<h1>Too Many Requests</h1>\n<p>600 per 1 minute</p>\n"
 )
 HTML = b"<!DOCTYPE html><title>Welcome</title><p>Please log in.</p>"
+
+PACKED = {
+    "gzip": gzip.compress(b"ok"),
+    "gzip-members": gzip.compress(b"o") + gzip.compress(b"k"),
+    "gzip-empty": gzip.compress(b""),
+    "deflate": zlib.compress(b"ok"),
+    "deflate-raw": zlib.compress(b"ok")[2:-4],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +177,14 @@ def answer(status: int, body: bytes = b"", kind: str = "text/plain", **headers: 
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
+def as_chunks(whole: bytes) -> bytes:
+    """The same answer in one chunk."""
+    head, _, body = whole.partition(b"\r\n\r\n")
+    lines = [each for each in head.split(b"\r\n") if not each.startswith(b"Content-Length")]
+    head = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", b""])
+    return head + f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+
+
 def pieces(count: int) -> bytes:
     return b"".join(number.to_bytes(4, "big") for number in range(count // 4 + 1))[:count]
 
@@ -276,7 +294,7 @@ class FaultServer(SocketServer):
             case ["not-json"]:
                 return answer(200, b'{"edges": [', "application/json")
             case ["status", status]:
-                return answer(int(status), b"because")
+                return answer(int(status), b"" if status in ("204", "304") else b"because")
             case ["status", status, "then", count]:
                 better = self.hits[request.path] > int(count)
                 return answer(200, b"ok") if better else answer(int(status), b"not yet")
@@ -286,6 +304,11 @@ class FaultServer(SocketServer):
                 return answer(503, b"busy", Retry_After=value)
             case ["bomb", "gzip"]:
                 return answer(200, gzip_bomb(), Content_Encoding="gzip")
+            case ["packed", coding, cut]:
+                packed = PACKED[coding] + b"rubbish"
+                sent = packed[: len(packed) - 7 - int(cut)] if int(cut) >= 0 else packed
+                whole = answer(200, sent, Content_Encoding=coding.partition("-")[0])
+                return as_chunks(whole) if request.option("chunks") else whole
             case ["onion"]:
                 return answer(200, b"peeled", Content_Encoding=", ".join(["gzip"] * 30))
             case ["redirect", "0"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import select
 import socket
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ def closed_port() -> int:
 
 
 class Proxy(SocketServer):
-    """`asked` counts requests and tunnels, `outgoing` holds the addresses targets see."""
+    """`asked` counts requests and tunnels, `outgoing` holds the addresses targets see, `fetched`
+    the addresses of what it was asked for without a tunnel."""
 
     def __init__(self, user: str = "", password: str = "", mode: Mode = "works") -> None:
         super().__init__()
@@ -31,6 +33,7 @@ class Proxy(SocketServer):
         self.asked = 0
         self.tunnels = 0
         self.outgoing: set[tuple[str, int]] = set()
+        self.fetched: list[str] = []
         self._user = user
         self._password = password
 
@@ -63,7 +66,11 @@ class Proxy(SocketServer):
                 data = source.recv(65536)
                 if not data:
                     return
-                (other if source is one else one).sendall(data)
+                self.pass_on(data, other if source is one else one, source is one)
+
+    def pass_on(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
+        """`is_sent`: by the client."""
+        target.sendall(data)
 
 
 class HttpProxy(Proxy):
@@ -93,14 +100,30 @@ class HttpProxy(Proxy):
             self.relay(connection, out)
 
     def _forward(self, connection: socket.socket, target: str, headers: dict[str, str]) -> None:
+        """It keeps the credentials that are for it; what else a client sends, the target sees."""
+        self.fetched.append(target)
         parts = urlsplit(target)
-        headers = {name: value for name, value in headers.items() if not name.startswith("proxy-")}
+        if self._user:
+            headers.pop("proxy-authorization", None)
         lines = [f"{name}: {value}" for name, value in (headers | {"connection": "close"}).items()]
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         with self.reach(parts.hostname or "", parts.port or 80) as out:
             out.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode("latin-1"))
             with out.makefile("rb") as reader:
-                connection.sendall(reader.readline() + b"Connection: close\r\n" + reader.read())
+                self._pass_back(reader, connection)
+
+    def _pass_back(self, reader: io.BufferedReader, connection: socket.socket) -> None:
+        """Interim answers as they are; the final one ends the connection."""
+        line = reader.readline()
+        while line.startswith(b"HTTP/1.1 1"):
+            while line.strip():
+                connection.sendall(line)
+                line = reader.readline()
+            connection.sendall(line)
+            line = reader.readline()
+        connection.sendall(line + b"Connection: close\r\n")
+        while piece := reader.read1():
+            connection.sendall(piece)
 
 
 class Socks5Proxy(Proxy):

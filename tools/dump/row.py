@@ -18,14 +18,13 @@ import orjson
 
 from tools.add import Relation
 from tools.rules import relation_name
-from tools.uri import is_external, label
+from tools.uri import LONGEST_URI, is_external, label
 
-LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
 
 _WORDINGS = ("surfaceText", "surfaceStart", "surfaceEnd")
 _TEXT, _TEXTS = {str}, {str, NoneType}
-_NODE_BEGINNINGS = ("/c/", "http://", "https://")
+NODE_BEGINNINGS = ("/c/", "http://", "https://")
 _DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
 
@@ -72,12 +71,11 @@ def row_of(line: bytes) -> Row:
     if not (
         uri.startswith("/a/[")
         and rel.startswith("/r/")
-        and start.startswith(_NODE_BEGINNINGS)
-        and end.startswith(_NODE_BEGINNINGS)
+        and start.startswith(NODE_BEGINNINGS)
+        and end.startswith(NODE_BEGINNINGS)
+        and (len(line) <= LONGEST_URI or max(map(len, columns[:4])) <= LONGEST_URI)
     ):
-        raise ValueError(_strange_column(columns))
-    if len(line) > LONGEST_URI and (longest := max(map(len, columns[:4]))) > LONGEST_URI:
-        raise ValueError(f"a URI of {longest:,} characters")
+        raise ValueError(strangeness(columns))
     known = _short_information if len(text) <= LONGEST_KNOWN else _information
     return Row(uri, rel, start, end, known(text))
 
@@ -174,14 +172,15 @@ def _source(source: Mapping[str, str]) -> dict[str, str]:
     return {**source, "@id": parts[0] if len(parts) == 1 else joint, "@type": "Source"}
 
 
-def _strange_column(columns: list[str]) -> str:
+def strangeness(columns: Sequence[str]) -> str | None:
+    """What is wrong with the URIs of an assertion, its relation, start and end."""
     names = ("URI", "relation", "start", "end")
-    expected = (("/a/[",), ("/r/",), _NODE_BEGINNINGS, _NODE_BEGINNINGS)
-    return next(
-        f"{name} {value[:200]!r} does not begin with {' or '.join(beginnings)}"
-        for name, value, beginnings in zip(names, columns, expected, strict=False)
-        if not value.startswith(beginnings)
-    )
+    expected = (("/a/[",), ("/r/",), NODE_BEGINNINGS, NODE_BEGINNINGS)
+    for name, value, beginnings in zip(names, columns, expected, strict=False):
+        if not value.startswith(beginnings):
+            return f"{name} {value[:200]!r} does not begin with {' or '.join(beginnings)}"
+    longest = max(map(len, columns[:4]))
+    return f"a URI of {longest:,} characters" if longest > LONGEST_URI else None
 
 
 def _is_sound(info: Any) -> bool:

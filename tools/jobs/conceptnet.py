@@ -102,6 +102,12 @@ class ConceptnetJob:
         ):
             logger.warning("http.contact is empty: Wikimedia refuses those who do not say who asks")
 
+    def told(self) -> dict[str, int]:
+        """How far a file is read, and how much of a source could not be."""
+        if self.streamer is not None:
+            return self.streamer.told()
+        return self.source.faults.told() if isinstance(self.source, ApiSource) else {}
+
     def close(self) -> None:
         self.client.close()
         self.ledger.close()
@@ -112,7 +118,8 @@ class ConceptnetJob:
 
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
-            return ApiSource(self._settings.source, self.client, wanted)
+            most = self._settings.dump.max_malformed
+            return ApiSource(self._settings.source, self.client, wanted, most)
         from tools.sources.dump import DumpSource  # it takes numpy with it
 
         return DumpSource(file, wanted, self._settings.dump, self._quiet)

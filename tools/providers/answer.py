@@ -14,11 +14,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import orjson
-
 from tools import licence
 from tools.errors import ServerTrouble
 from tools.http import Client
+from tools.parse import parsed
 from tools.providers import Candidate
 
 JSON = "application/json"
@@ -37,8 +36,8 @@ def ask(client: Client, url: str, headers: Mapping[str, str] | None = None) -> d
     """The object that is the answer. Errors name the host alone: the rest may hold a key."""
     answer = client.get(url, JSON, headers=headers)
     try:
-        found = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
+        found = parsed(answer.body)
+    except ValueError:
         kind = text(answer.headers.get("Content-Type"), 60) or "something unnamed"
         raise ServerTrouble(f"{host(url)} sent {kind} that is not JSON") from None
     if not isinstance(found, dict):
