@@ -1,6 +1,7 @@
 """A graph as files that other tools read: the formats, and one way to write any of them.
 
-Promise: the folder appears when everything is in it. However large the graph, only some thousand
+Promise: the folder appears when everything is in it, and though the graph may grow meanwhile
+everything that is named in it is in it, too. However large the graph, only some thousand
 records are in memory; where a format needs more, its module says so.
 """
 
@@ -115,5 +116,6 @@ def export(graph: Graph, folder: Path, show: Show, name: str = DEFAULT, **option
     """Options are those of the format."""
     chosen = format_named(name)
     contents = fill(f"In it: {chosen.contents}", 100, break_on_hyphens=False)
-    with new_folder(folder, README.format(contents=contents)) as unfinished:
-        import_module(f"tools.exports.{chosen.module}").write(graph, unfinished, show, **options)
+    write = import_module(f"tools.exports.{chosen.module}").write
+    with graph.still() as moment, new_folder(folder, README.format(contents=contents)) as part:
+        write(moment, part, show, **options)
