@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 
 import pytest
 
@@ -13,6 +14,7 @@ from tools.progress import bar
 @pytest.mark.parametrize("announced", [0, 1, 4])
 def test_more_work_than_announced_is_shown(announced: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
     with os.fdopen(ours, "rb", buffering=0) as terminal, os.fdopen(theirs, "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
         with bar("exported", announced) as show:
