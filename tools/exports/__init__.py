@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -28,15 +29,22 @@ class Format(NamedTuple):
     contents: str
     main_file: str
     next: str
+    needs: tuple[str, ...] = ()  # packages to do so, most of which Sheaf itself does without
     reads: Counts = Counts(1, 1, 1)  # how often it goes through the records
 
     def advice(self, folder: Path) -> str:
-        """What to do next, to be copied as it is."""
-        file = str(folder / self.main_file)
-        return self.next.format(folder=shlex.quote(str(folder)), file=file, word=shlex.quote(file))
+        """What to do next, to be copied as it is; first of all what to install."""
+        file, missing = str(folder / self.main_file), [each for each in self.needs if not _has(each)]
+        install = f"pip install {' '.join(missing)}, then " if missing else ""
+        words = {"folder": shlex.quote(str(folder)), "file": file, "word": shlex.quote(file)}
+        return install + self.next.format(**words)
 
     def work(self, counts: Counts) -> int:
         return sum(number * times for number, times in zip(counts, self.reads, strict=True))
+
+
+def _has(package: str) -> bool:
+    return find_spec(package) is not None
 
 
 FORMATS = {
@@ -53,6 +61,7 @@ FORMATS = {
         " `audio` and `visual` are lists of paths of media.",
         "relations.parquet",
         "read it in Python: pandas.read_parquet({file!r})",
+        needs=("pandas", "pyarrow"),
     ),
     "csv": Format(
         "csv_files",
@@ -62,6 +71,7 @@ FORMATS = {
         " columns as text.",
         "relations.csv",
         'read it in Python: pandas.read_csv({file!r}, keep_default_na=False, na_values=[""])',
+        needs=("pandas",),
     ),
     "jsonl": Format(
         "jsonl",
@@ -69,6 +79,7 @@ FORMATS = {
         " and `visual` are lists of paths of media.",
         "relations.jsonl",
         "read it in Python: pandas.read_json({file!r}, lines=True)",
+        needs=("pandas",),
     ),
     "kgtk": Format(
         "kgtk",
@@ -76,6 +87,7 @@ FORMATS = {
         " and `visual` are lists of nodes of media.tsv.",
         "edges.tsv",
         "look at it with KGTK: kgtk head -i {word}",
+        needs=("kgtk",),
     ),
     "ntriples": Format(
         "ntriples",
@@ -83,6 +95,7 @@ FORMATS = {
         " licence and text; every media file is a node with its credits.",
         "graph.nt",
         "read it in Python: rdflib.Graph().parse({file!r})",
+        needs=("rdflib",),
     ),
     "pykeen": Format(
         "pykeen",
@@ -91,6 +104,7 @@ FORMATS = {
         " relations.csv and media.csv, the types of relations in relation_types.csv.",
         "train.tsv",
         "read it in Python: pykeen.triples.TriplesFactory.from_path({file!r})",
+        needs=("pykeen",),
         reads=Counts(2, 2, 1),
     ),
 }
