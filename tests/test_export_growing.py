@@ -121,16 +121,16 @@ def files_in(folder: Path, name: str) -> Files:
         ends = {row[3]: (row[0], row[1]) for row in relations}
         return Files({row[0] for row in entities}, ends, [row[1] for row in media])
     if name == "kgtk":
-        nodes, edges, media = (_tsv(folder / f"{each}.tsv") for each in ("nodes", "edges", "media"))
+        nodes, edges, files = (_tsv(folder / f"{each}.tsv") for each in ("nodes", "edges", "media"))
         ends = {row["id"]: (row["node1"], row["node2"]) for row in edges}
-        return Files({row["id"] for row in nodes}, ends, [row["owner"] for row in media])
-    entities, relations, media = (
+        return Files({row["id"] for row in nodes}, ends, [row["owner"] for row in files])
+    concepts, links, pictures = (
         _records(folder, each, name) for each in ("entities", "relations", "media")
     )
     found = Files(
-        {row["uri"] for row in entities},
-        {row["uri"]: (row["start"], row["end"]) for row in relations},
-        [row["owner"] for row in media],
+        {row["uri"] for row in concepts},
+        {row["uri"]: (row["start"], row["end"]) for row in links},
+        [row["owner"] for row in pictures],
     )
     if name == "pykeen":
         _assert_split(folder, found)
@@ -166,7 +166,9 @@ def _triples(text: str) -> Files:
 
 
 def _assert_split(folder: Path, found: Files) -> None:
-    sides = [(folder / f"{side}.tsv").read_text().splitlines() for side in ("train", "valid", "test")]
+    sides = [
+        (folder / f"{side}.tsv").read_text().splitlines() for side in ("train", "valid", "test")
+    ]
     triples = [line.split("\t") for side in sides for line in side]
     assert sorted((head, tail) for head, _, tail in triples) == sorted(found.relations.values())
     types = csv.DictReader((folder / "relation_types.csv").read_text().splitlines())

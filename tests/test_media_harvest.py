@@ -21,7 +21,6 @@ import soundfile
 from PIL import Image
 
 import main
-
 from tests.command import ROOT, clean_environment, history, run, says
 from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld

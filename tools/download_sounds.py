@@ -1,8 +1,9 @@
 """What a good sound is: WAV, Ogg, FLAC or MP3, whole, to be heard, neither too short nor too long.
 
 Every sample that its header or its pages promise is decoded. Limits: an MP3 whose header does not
-say how long it is may have been cut between two of its frames, unless its provider knows its length;
-if its bit rate varies as well it is refused, because the decoder stops where it guesses the end.
+say how long it is may have been cut between two of its frames, unless its provider knows its
+length; if its bit rate varies as well it is refused, because the decoder stops where it guesses the
+end.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _promised(sound: Any, mp3: Frames | None) -> int:
     """How many there must be; of an MP3 without a header the decoder only guesses."""
     if mp3 is None or mp3.is_promised:
         return int(sound.frames)
-    return (mp3.count - DROPPED) * mp3.samples
+    return (mp3.number - DROPPED) * mp3.samples
 
 
 def _decode(sound: Any, most: int) -> int:

@@ -29,7 +29,7 @@ class Frame(NamedTuple):
 
 
 class Frames(NamedTuple):
-    count: int  # without the one that holds the header
+    number: int  # without the one that holds the header
     samples: int  # in each
     is_promised: bool  # exactly so many, by the header
 
@@ -47,13 +47,13 @@ def frames_of(file: BinaryIO) -> Frames:
         raise GiveUp(DAMAGED)
     if (promise := _promise(head)) is None:
         return Frames(count, samples, False)
-    size, number = promise
+    size, told = promise
     # Some count the frame of the header as well; then the number of bytes tells.
-    if number > count or (number == count and size != at - begin):
+    if told > count or (told == count and size != at - begin):
         raise GiveUp(CUT_SHORT)
-    if number < count - 1:
+    if told < count - 1:
         raise GiveUp("longer than its header tells")
-    return Frames(count - 1, samples, number == count - 1)
+    return Frames(count - 1, samples, told == count - 1)
 
 
 def frame_at(head: bytes) -> Frame | None:

@@ -140,7 +140,7 @@ def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int],
 
         def show(number: int) -> None:
             # What grows meanwhile may be more; tqdm forgets a total that is passed.
-            shown.total = max(shown.total, shown.n + number)
+            shown.total = max(shown.total or 0, shown.n + number)
             shown.update(number)
 
         yield show

@@ -34,17 +34,14 @@ class Format(NamedTuple):
 
     def advice(self, folder: Path) -> str:
         """What to do next, to be copied as it is; first of all what to install."""
-        file, missing = str(folder / self.main_file), [each for each in self.needs if not _has(each)]
+        file = str(folder / self.main_file)
+        missing = [each for each in self.needs if not find_spec(each)]
         install = f"pip install {' '.join(missing)}, then " if missing else ""
         words = {"folder": shlex.quote(str(folder)), "file": file, "word": shlex.quote(file)}
         return install + self.next.format(**words)
 
     def work(self, counts: Counts) -> int:
         return sum(number * times for number, times in zip(counts, self.reads, strict=True))
-
-
-def _has(package: str) -> bool:
-    return find_spec(package) is not None
 
 
 FORMATS = {
