@@ -216,13 +216,15 @@ def places(settings: Settings, page: Path | None) -> dict[str, object]:
 def sheets_of(
     run_: Harvest, graph: Graph, settings: Settings, arguments: argparse.Namespace
 ) -> Path | None:
-    """Pages to look at, if there is something new; a graph that went away costs only the pages."""
+    """Pages to look at, if there is something new; whatever goes wrong costs only the pages: the
+    last shipping and the summary are still to come."""
     if not settings.extend.is_wanted or not settings.extend.sheets or not run_.has_worked:
         return None
     try:
         return commands.latest_sheets(graph, settings, arguments.quiet)
-    except HarvestError as error:
-        logger.warning("%s", error)
+    except Exception as error:
+        reason = error if isinstance(error, HarvestError) else repr(error)
+        logger.warning("no pages to look at (%s): python main.py sheet tries again", reason)
         return None
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.command import (
     ROOT,
+    Here,
     finished,
     harvest_flags,
     history,
@@ -52,6 +53,26 @@ def says(done: subprocess.CompletedProcess[str]) -> str:
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr
     return lines[0]
+
+
+# --- a place that cannot be written --------------------------------------------------------
+
+
+def test_a_leftover_that_cannot_be_removed_is_told_in_a_sentence(here: Here) -> None:
+    Path("state/pools.db.part").mkdir(parents=True)
+    told = here("--sample", "--no-media")
+    assert told.startswith("5 sheaf: state/pools.db cannot be used (") and "start again" in told
+
+
+def test_a_snapshot_is_not_restored_over_a_leftover_that_cannot_be_removed(
+    world: World, here: Here
+) -> None:
+    done = run("main.py", *harvest_flags(Path().absolute(), world.url, SEED, "-q"))
+    assert done.returncode == 0, done.stderr
+    (snapshot,) = Path("state/snapshots").glob("*.db")
+    Path("state/pools.db.part").mkdir()
+    told = here("--sample", "--no-media", "--resume", str(snapshot))
+    assert told.startswith("5 sheaf: state/pools.db cannot be used (") and "start again" in told
 
 
 # --- wrong input ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tests.worlds.bolt import Wire
 from tests.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
 from tools.commands import tell_copied
-from tools.copying import BATCH, arrived, copy
+from tools.copying import BATCH, arrived, copy, parts
 from tools.errors import Fatal
 from tools.graphs.sqlite import SqliteGraph
 
@@ -90,13 +90,18 @@ def test_a_graph_larger_than_a_batch_is_copied_whole(tmp_path: Path) -> None:
     ):
         write(graph, *links)
         graph.attach({links[-1].uri: [image("m/0.png")]})
-        copy(graph, target, told.append)
+        copied = copy(graph, target, told.append)
         assert sum(told) == sum(graph.counts())
-        assert arrived(graph, target, unseen) == graph.counts() == (BATCH + 2, BATCH + 1, 1)
+        assert copied.whole == copied.there == graph.counts() == (BATCH + 2, BATCH + 1, 1)
     assert records(tmp_path / "b.db") == records(tmp_path / "a.db")
 
 
 # --- what did not arrive is missed -------------------------------------------------------------
+
+
+def held(graph: Graph, target: Graph) -> Counts:
+    counts = [arrived(part, target) for part in parts(graph)]
+    return Counts(*map(sum, zip(*counts, strict=True)))
 
 
 def test_what_is_missing_in_the_target_is_counted_and_told(
@@ -104,10 +109,10 @@ def test_what_is_missing_in_the_target_is_counted_and_told(
 ) -> None:
     with closing(SqliteGraph(source)) as graph:
         copy(graph, target, unseen)
-        assert tell_copied(graph.counts(), arrived(graph, target, unseen), "it", True) == 0
+        assert tell_copied(graph.counts(), held(graph, target), "it", True) == 0
 
         ask(empty_neo4j, "MATCH ()-[r {uri: $uri}]->() DELETE r", uri=STRANGE.uri)
-        there = arrived(graph, target, unseen)
+        there = held(graph, target)
         assert there == COUNTS._replace(relations=6)
         with pytest.raises(Fatal) as caught:
             tell_copied(graph.counts(), there, "it", True)
@@ -116,13 +121,12 @@ def test_what_is_missing_in_the_target_is_counted_and_told(
 
         ask(empty_neo4j, "MATCH (m:Media {path: 'm/a.gif'}) DELETE m")
         ask(empty_neo4j, "MATCH (n:Entity {uri: '/c/en/lonely'}) DELETE n")
-        there = arrived(graph, target, unseen)
+        there = held(graph, target)
         assert there == Counts(8, 6, 6)
         with pytest.raises(Fatal, match="it lacks 1 of 9 entities, 1 of 7 relations, 1 of 7 media"):
             tell_copied(graph.counts(), there, "it", True)
 
-        copy(graph, target, unseen)
-        assert arrived(graph, target, unseen) == COUNTS
+        assert copy(graph, target, unseen).there == held(graph, target) == COUNTS
 
 
 def test_a_record_that_does_not_arrive_ends_the_command_with_a_sentence(

@@ -107,12 +107,15 @@ def test_a_concept_that_is_not_there_is_told_before_anything_is_written(
 # --- as text -----------------------------------------------------------------------------------
 
 
-def test_text_names_title_author_licence_and_page_below_the_owner(graph: SqliteGraph) -> None:
-    line = (
-        '  "A dog" by Ada, CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/), '
-        "https://example.org/page"
-    )
-    assert list(as_text(credits(graph, [DOG]))) == [DOG, line, line, CHASES, line, BARKS, line]
+def test_text_names_file_title_author_licence_and_page_below_the_owner(graph: SqliteGraph) -> None:
+    def line(path: str) -> str:
+        return (
+            f'  {path}: "A dog" by Ada, CC BY-SA 4.0'
+            " (https://creativecommons.org/licenses/by-sa/4.0/), https://example.org/page"
+        )
+
+    own, others = [line("dog/1"), line("dog/0")], [CHASES, line("chases/0"), BARKS, line("barks/0")]
+    assert list(as_text(credits(graph, [DOG]))) == [DOG, *own, *others]
 
 
 def test_what_is_not_recorded_is_left_out() -> None:
@@ -127,7 +130,7 @@ def test_what_a_provider_asks_for_is_told() -> None:
 
 def test_no_text_steers_the_terminal() -> None:
     hostile = "a\x1b]0;x\x07\n/c/en/forged\r\u202eb\x9b31m\u2066"
-    fields = ("title", "author", "license", "license_url", "page", "remark")
+    fields = ("path", "title", "author", "license", "license_url", "page", "remark")
     texts: dict[str, Any] = dict.fromkeys(fields, hostile)
     media = PICTURE._replace(**texts)
     lines = list(as_text([Credit(hostile, media)]))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import io
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 from hypothesis import given, settings
 
 from tests.test_download_images import memory_taken, mutated, mutations, prove
 from tests.worlds import files
 from tools.errors import GiveUp
+from tools.mpeg import frame_at
 from tools.sniff import sniff
 
 FORMS = list(files.SOUNDS)
@@ -45,6 +51,111 @@ def test_a_missing_last_page_is_noticed(form: str, tmp_path: Path) -> None:
     body = files.sound(form, 9.0)
     with pytest.raises(GiveUp, match=r"^cut short$"):
         prove(body[: body.rindex(b"OggS")], tmp_path)
+
+
+@pytest.mark.parametrize("form", ["ogg", "opus"])
+@pytest.mark.parametrize("links", [2, 20])
+def test_several_sounds_in_one_ogg_are_refused(form: str, links: int, tmp_path: Path) -> None:
+    """The decoder would read the first of them alone."""
+    with pytest.raises(GiveUp, match=r"^several sounds in one$"):
+        prove(files.sound(form) * links, tmp_path)
+
+
+@pytest.mark.parametrize("form", ["ogg", "opus"])
+def test_a_damaged_sound_amid_an_ogg_is_refused(form: str, tmp_path: Path) -> None:
+    damaged = bytearray(files.sound(form))
+    damaged[len(damaged) // 2] ^= 0xFF
+    with pytest.raises(GiveUp):
+        prove(files.sound(form) + bytes(damaged) + files.sound(form), tmp_path)
+
+
+@pytest.mark.parametrize("form", ["ogg", "opus"])
+def test_a_page_that_is_damaged_or_missing_is_noticed(form: str, tmp_path: Path) -> None:
+    body = files.sound(form, 9.0)
+    last = body.rindex(b"OggS")
+    page = body.rindex(b"OggS", 0, last)
+    with pytest.raises(GiveUp, match="damaged"):
+        prove(body[:page] + body[last:], tmp_path)
+    with pytest.raises(GiveUp, match="damaged"):
+        prove(body[: page + 200] + b"\xaa\x55" + body[page + 202 :], tmp_path)
+
+
+def test_bytes_behind_the_last_page_are_no_part_of_the_sound(tmp_path: Path) -> None:
+    assert prove(files.sound("ogg") + b"TAG" + bytes(125), tmp_path).duration == 1.0
+
+
+# ---- MP3s: with the header that tells how long they are, and without it
+
+
+@functools.cache
+def mp3(seconds: float = 1.0, mode: str = "CONSTANT") -> bytes:
+    file = io.BytesIO()
+    how: Any = {"bitrate_mode": mode, "compression_level": 0.5}  # one has no effect alone
+    soundfile.write(file, files.tone(seconds), files.RATE, format="MP3", **how)
+    return file.getvalue()
+
+
+def without_header(body: bytes) -> bytes:
+    """The header is a frame of its own, the first one."""
+    frame = frame_at(body)
+    assert frame is not None
+    assert b"Info" in body[: frame.size] or b"Xing" in body[: frame.size]
+    return body[frame.size :]
+
+
+CUTS = [0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 0.999]
+
+
+@pytest.mark.parametrize("part", CUTS)
+def test_the_very_end_of_an_mp3_is_missed(part: float, tmp_path: Path) -> None:
+    body = mp3(9.0)
+    for whole in (body, without_header(body), mp3(9.0, "VARIABLE")):
+        assert prove(whole, tmp_path).duration == pytest.approx(9.0, abs=0.1)
+        with pytest.raises(GiveUp, match=r"^cut short$"):
+            prove(whole[: round(len(whole) * part)], tmp_path)
+
+
+@pytest.mark.parametrize("missing", [1, 2, 10, 100])
+def test_a_few_bytes_less_of_an_mp3_are_noticed(missing: int, tmp_path: Path) -> None:
+    body = mp3()
+    for whole in (body, without_header(body), mp3(1.0, "VARIABLE")):
+        with pytest.raises(GiveUp, match=r"^cut short$"):
+            prove(whole[:-missing], tmp_path)
+
+
+def test_a_missing_frame_is_noticed_where_a_header_counts_them(tmp_path: Path) -> None:
+    body = mp3()
+    at = ends = 0
+    while frame := frame_at(body[at : at + 4]):
+        at, ends = at + frame.size, at
+    assert at == len(body)
+    with pytest.raises(GiveUp, match=r"^cut short$"):
+        prove(body[:ends], tmp_path)
+    with pytest.raises(GiveUp, match="longer"):
+        prove(body + body[ends:], tmp_path)
+
+
+def test_only_tags_may_follow_an_mp3(tmp_path: Path) -> None:
+    body, id3v1 = mp3(), b"TAG" + bytes(125)
+    ape_end = b"APETAGEX" + struct.pack("<IIII8x", 2000, 32 + 10, 1, 1 << 31)
+    ape_begin = b"APETAGEX" + struct.pack("<IIII8x", 2000, 32 + 10, 1, 1 << 31 | 1 << 29)
+    ape = bytes(10) + ape_end
+    for tags in (id3v1, ape, ape_begin + ape, ape_begin + ape + id3v1):
+        for whole in (body, without_header(body)):
+            assert prove(whole + tags, tmp_path).duration
+    for junk in (bytes(1), bytes(5000), b"<html>", id3v1[:-1], b"x" + ape, id3v1 + b"x"):
+        with pytest.raises(GiveUp):
+            prove(body + junk, tmp_path)
+
+
+def test_an_mp3_whose_length_the_decoder_would_guess_wrong_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GiveUp, match=r"^no header tells how long it is$"):
+        prove(without_header(mp3(9.0, "VARIABLE")), tmp_path)
+
+
+def test_tags_before_an_mp3_are_passed_over(tmp_path: Path) -> None:
+    tag = b"ID3\x04\x00\x00\x00\x00\x00\x0a" + bytes(10)
+    assert prove(tag + tag + files.sound("mp3"), tmp_path).duration
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -112,6 +223,7 @@ def test_memory_stays_flat_when_a_long_sound_comes(tmp_path: Path) -> None:
 NOISE = """
 import random, sys
 from pathlib import Path
+from typing import Any
 from tests.test_download_images import prove
 from tools.errors import GiveUp
 body = Path(sys.argv[1], "mp3").read_bytes()

@@ -111,6 +111,13 @@ def test_an_export_that_was_interrupted_does_not_disturb_the_next(
     assert not part.exists()
 
 
+@pytest.mark.parametrize("folder", ["x" * 300, "x" * 252, f"{'x' * 300}/files"])
+def test_a_name_that_is_too_long_is_wrong_input(small: str, here: Here, folder: str) -> None:
+    told = here("export", folder, "--graph", small)
+    assert told.startswith(f"2 sheaf: {folder} is too long a name")
+    assert [path.name for path in Path().iterdir() if not path.name.startswith("small.db")] == []
+
+
 @pytest.mark.parametrize("folder", ["/proc/sheaf/files", "small.db/files", "files"])
 def test_a_place_that_cannot_be_written_is_named(small: str, here: Here, folder: str) -> None:
     Path("files.part").write_text("a file where a folder should be")

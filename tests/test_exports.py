@@ -8,6 +8,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -438,6 +439,19 @@ def test_the_command_tells_what_to_do_next(
         assert len(eval(python[1], read)) > 0
     else:
         assert "it's" in line.partition(";")[2].replace("'\"'\"'", "'")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_to_be_installed_first_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `make run`, which installs none of these."""
+    chosen, there = FORMATS[name], FORMATS[name].advice(Path("files"))
+    for each in chosen.needs:
+        monkeypatch.setitem(sys.modules, each, None)
+    told = chosen.advice(Path("files"))
+    wanted = f"pip install {' '.join(chosen.needs)}, then " if chosen.needs else ""
+    assert told == wanted + there.rpartition(", then ")[2]
+    words = re.findall(r"pandas|rdflib|pykeen(?=\.)|kgtk(?= head)", told)
+    assert set(words) <= set(chosen.needs)
 
 
 @pytest.mark.parametrize(

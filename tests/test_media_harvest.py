@@ -12,17 +12,22 @@ import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy
 import pytest
 import soundfile
 from PIL import Image
 
+import main
 from tests.command import ROOT, clean_environment, history, run, says
 from tests.worlds.conceptnet import World
 from tests.worlds.interim import HintingProxy
 from tests.worlds.media import MediaWorld
 from tools.add import Media
+from tools.graphs.sqlite import SqliteGraph
+from tools.harvest import Harvest
 from tools.rules import is_showable
 
 SEED = "/c/en/flea"  # with everything one relation away: 8 concepts, 114 relations
@@ -244,3 +249,18 @@ def test_credits_and_sheets_are_for_everybody(
     assert "/c/en/nowhere is not in the graph" in says(
         run("main.py", "credits", "/c/en/nowhere", *places), 2
     )
+
+
+def test_pages_that_cannot_be_made_cost_only_themselves(
+    quiet: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever goes wrong with them, the last shipping and the summary are still to come."""
+    shutil.copytree(quiet, tmp_path / "copy")
+    words = ["--state", f"{tmp_path}/copy/state", "--media", f"{tmp_path}/copy/m", "-q"]
+    arguments = main.parser().parse_args(words)
+    worked = cast(Harvest, SimpleNamespace(has_worked=True))
+    with closing(SqliteGraph(tmp_path / "copy/graph.db")) as graph:
+        with closing(sqlite3.connect(tmp_path / "copy/graph.db")) as db:
+            db.execute("DROP TABLE relation")
+        assert main.sheets_of(worked, graph, main.load_settings(arguments), arguments) is None
+    assert "no pages to look at" in caplog.text and "no such table" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -275,6 +276,69 @@ def test_a_folder_that_is_no_export_is_refused(tmp_path: Path) -> None:
     sentence = says(script("import", tmp_path, "--home", tmp_path / "home"), 2)
     assert "lacks entities-header.csv, media-header.csv" in sentence
     assert not (tmp_path / "home").exists()
+
+
+def grown(export: Path, name: str, text: str) -> None:
+    with (export / name).open("a", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+DANGLING = csv_line("/c/en/dog", "/c/en/gone", "IsA", "/a/2", "1.0", *[None] * 6)
+BROKEN = {
+    "a relation without its end": ("relations.csv", DANGLING, "/c/en/gone"),
+    "half a line": ("relations.csv", DANGLING[:20], "relations.csv is cut short"),
+    "a line of few fields": ("media.csv", csv_line("a", "b"), "media.csv is cut short"),
+    "a quote that stays open": ("entities.csv", '"x\n', "entities.csv is cut short"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_export_that_is_not_whole_is_refused_before_anything_is_done(
+    export: Path, tmp_path: Path, name: str
+) -> None:
+    file, text, reason = BROKEN[name]
+    grown(export, file, text)
+    sentence = says(script("import", export, "--home", tmp_path / "home"), 2)
+    assert reason in sentence and "Nothing was changed" in sentence
+    assert len(sentence.splitlines()) == 1
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_failed_import_leaves_the_old_database_and_a_good_one_replaces_it(
+    imported: Server, export: Path, installation: dict[str, str]
+) -> None:
+    imported.query("CREATE (:Old)")
+    imported.stop()
+    entities = (export / "entities.csv").read_text()
+    grown(export, "entities.csv", entities)  # the tool refuses what is there twice
+    flags = ("--overwrite", "--home", imported.home)
+    done = script("import", export, *flags, **installation)
+    assert "What was there before is as it was" in says(done, 1)
+    assert not (imported.home / "import.part").exists()
+    imported.launch()
+    assert imported.query("MATCH (n) RETURN count(n) AS n") == [{"n": 4}]
+
+    imported.stop()
+    (export / "entities.csv").write_text(entities, newline="")
+    assert script("import", export, *flags, **installation).returncode == 0
+    assert not (imported.home / "data/imported").exists()
+    imported.launch()
+    assert imported.query("MATCH (n) RETURN count(n) AS n") == [{"n": 3}]
+
+
+def test_a_swap_that_was_interrupted_is_completed_at_the_next_start(
+    imported: Server, tmp_path: Path
+) -> None:
+    """Killed between its two halves."""
+    imported.query("CREATE (:New)")
+    imported.stop()
+    data = imported.home / "data"
+    (data / "imported/databases").mkdir(parents=True)
+    (data / "databases/neo4j").rename(data / "imported/databases/neo4j")
+    shutil.copytree(data / "databases/system", data / "databases/neo4j")  # some old one
+    imported.launch()
+    assert imported.query("MATCH (n:New) RETURN count(n) AS n") == [{"n": 1}]
+    assert not (data / "imported").exists()
 
 
 def test_admin_passes_everything_through(any_server: None, tmp_path: Path) -> None:

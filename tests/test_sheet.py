@@ -411,6 +411,25 @@ def test_a_large_picture_is_made_smaller_and_upright(tmp_path: Path) -> None:
         assert (mime, image.format, image.size) == ("image/webp", "WEBP", (640, 1280))
 
 
+LONG, ASCII = 4, 2  # types of EXIF
+
+
+@pytest.mark.parametrize(
+    ("tag", "type_", "count", "value"),
+    [(273, LONG, 1, b"\xff" * 4), (256, 9, 1, b"\xfb\xff\xff\xff"), (34377, ASCII, 3, b"ab\0\0")],
+)
+def test_a_picture_with_odd_exif_costs_only_itself(
+    tag: int, type_: int, count: int, value: bytes, tmp_path: Path
+) -> None:
+    """It lies on its side, so that Pillow writes the others of its tags anew, and fails."""
+    tags = sorted([(0x0112, 3, 1, b"\x03\0\0\0"), (tag, type_, count, value)])
+    entries = b"".join(struct.pack("<HHL", *each[:3]) + each[3] for each in tags)
+    exif = b"Exif\0\0II*\0" + struct.pack("<LH", 8, len(tags)) + entries + bytes(4)
+    Image.new("RGB", (90, 60)).save(tmp_path / "0.png", exif=exif)
+    with pytest.raises(NotShown, match="cannot be read"):
+        Album(tmp_path).still(media("0.png"), 80)
+
+
 def test_what_is_clear_stays_clear_in_a_smaller_picture() -> None:
     written = io.BytesIO()
     Image.new("RGBA", (900, 900), (255, 0, 0, 0)).save(written, "PNG")

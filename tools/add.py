@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, cast
 
 
@@ -76,6 +77,10 @@ class Graph(Protocol):
     def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
         """Make these, in this order, the media of each entity or relation; earlier ones are
         gone."""
+
+    def still(self) -> AbstractContextManager[Graph]:
+        """The same graph to read, at one moment where the store can show that; who writes
+        meanwhile does not have to wait."""
 
     def counts(self) -> Counts: ...
     def relations_by_type(self) -> dict[str, int]: ...

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tools import credits
 from tools.add import Counts, Graph
-from tools.copying import arrived, copy
+from tools.copying import copy
 from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from tools.exports import DEFAULT, export, format_named
@@ -47,12 +47,8 @@ def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
         source = stack.enter_context(closing(existing_graph(url, password)))
         target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         try:
-            whole = source.counts()
-            with bar("copied", sum(whole), arguments.quiet) as show:
-                copy(source, target, show)
-            with bar("verified", sum(whole), arguments.quiet) as show:
-                there = arrived(source, target, show)
-            whole = source.counts()
+            with bar("copied", sum(source.counts()), arguments.quiet) as show:
+                whole, there = copy(source, target, show)
         except Unavailable as error:
             raise Unreachable(f"{error}; the same command goes on from here") from error
         return tell_copied(whole, there, settings.graph_url, arguments.quiet)

@@ -31,35 +31,69 @@ class Part(NamedTuple):
         return list(chain.from_iterable(self.media.values()))
 
     @property
+    def counts(self) -> Counts:
+        return Counts(len(self.entities), len(self.relations), len(self.files))
+
+    @property
     def size(self) -> int:
-        return len(self.entities) + len(self.relations) + len(self.files)
+        return sum(self.counts)
+
+
+class Copied(NamedTuple):
+    """How many records there were to copy, and how many of them the target holds."""
+
+    whole: Counts
+    there: Counts
 
 
 def parts(graph: Graph) -> Iterator[Part]:
-    """All of a graph. Entities come first, so that their relations find them."""
+    """All of a graph, and every end of a relation though it may grow meanwhile: entities are read
+    after the relations that need them."""
+    yield from _relations(graph)
+    yield from _entities(graph)
+
+
+def _entities(graph: Graph) -> Iterator[Part]:
     for entities in batches(graph.entities()):
         yield Part(entities, (), graph.media_of([each.uri for each in entities]))
+
+
+def _relations(graph: Graph) -> Iterator[Part]:
     for relations in batches(graph.relations()):
         yield Part((), relations, graph.media_of([each.uri for each in relations]))
 
 
-def copy(source: Graph, target: Graph, show: Show) -> None:
-    for part in parts(source):
-        target.write(part.entities, part.relations)
-        if part.media:
-            target.attach(part.media)
-        show(part.size)
+def copy(source: Graph, target: Graph, show: Show) -> Copied:
+    """Entities come first: a target makes an end that it lacks itself, of its URI alone. Every part
+    is looked for as soon as it is written."""
+    read = there = Counts(0, 0, 0)
+    with source.still() as moment:
+        whole = moment.counts()
+        for part in chain(_entities(moment), _relations(moment)):
+            _write(part, target)
+            read, there = _sum(read, part.counts), _sum(there, arrived(part, target))
+            show(part.size)
+        is_still = moment.counts() == whole
+    return Copied(whole if is_still else read, there)
 
 
-def arrived(source: Graph, target: Graph, show: Show) -> Counts:
-    """How many records of the source the target holds."""
-    entities = relations = media = 0
-    for part in parts(source):
-        entities += target.holds(entities=part.entities)
-        relations += target.holds(relations=part.relations)
-        media += target.holds(media=part.files)
-        show(part.size)
-    return Counts(entities, relations, media)
+def _write(part: Part, target: Graph) -> None:
+    target.write(part.entities, part.relations)
+    if part.media:
+        target.attach(part.media)
+
+
+def arrived(part: Part, target: Graph) -> Counts:
+    """How many records of the part the target holds."""
+    return Counts(
+        target.holds(entities=part.entities),
+        target.holds(relations=part.relations),
+        target.holds(media=part.files),
+    )
+
+
+def _sum(one: Counts, other: Counts) -> Counts:
+    return Counts(*map(sum, zip(one, other, strict=True)))
 
 
 def batches(records: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:

@@ -70,10 +70,11 @@ def _of_owners(graph: Graph, owners: Iterable[str]) -> Iterator[Credit]:
 
 
 def as_text(given: Iterable[Credit]) -> Iterator[str]:
-    """Lines: an owner, then a line for each of its files."""
+    """Lines: an owner, then a line for each of its files, which its place in the media folder
+    names: titles are often the same."""
     for owner, group in groupby(given, key=lambda each: each.owner):
         yield plain(owner)
-        yield from (f"  {attribution(each.media)}" for each in group)
+        yield from (f"  {plain(each.media.path)}: {attribution(each.media)}" for each in group)
 
 
 def attribution(media: Media) -> str:

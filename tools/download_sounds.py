@@ -1,7 +1,9 @@
 """What a good sound is: WAV, Ogg, FLAC or MP3, whole, to be heard, neither too short nor too long.
 
-Limits: FLAC and MP3 are read as far as their headers promise. An MP3 whose header does not say how
-long it is may lack its end unnoticed, unless its provider knows its length.
+Every sample that its header or its pages promise is decoded. Limits: an MP3 whose header does not
+say how long it is may have been cut between two of its frames, unless its provider knows its
+length; if its bit rate varies as well it is refused, because the decoder stops where it guesses the
+end.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import os
 from typing import Any, BinaryIO
 
 from tools.errors import GiveUp, HarvestError, ServerTrouble
+from tools.mpeg import Frames, frames_of
+from tools.ogg import check_pages
 from tools.settings import ExtendSettings
 from tools.sniff import FLAC, MP3, OGG, WAV, Facts, Format
 
@@ -23,9 +27,8 @@ BLOCK = 2**17  # samples decoded at once
 MOST_CHANNELS = 8
 HIGHEST_RATE = 192_000
 QUIETEST = 1 / 2**15  # a sample below has no bit in 16
-WHOLE = 0.95  # of what the header promises; encoders add and decoders drop a little at the ends
 CUT_SHORT = "cut short"
-LARGEST_PAGE = 65_307  # of Ogg
+DROPPED = 2  # frames of an MP3 that a decoder may leave out at the ends of a sound
 
 
 def max_bytes(settings: ExtendSettings) -> int:
@@ -35,10 +38,10 @@ def max_bytes(settings: ExtendSettings) -> int:
 def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
     """Decodes all of it, a block at a time."""
     try:
-        _check_container(file, form)
+        frames = _check_container(file, form)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         with library().SoundFile(file.fileno(), closefd=False) as sound:
-            return Facts(duration=round(_listen(sound, form, settings), 3))
+            return Facts(duration=round(_listen(sound, form, frames, settings), 3))
     except HarvestError:
         raise
     except MemoryError as error:  # it may be a good one
@@ -71,7 +74,7 @@ def _silence_c_libraries() -> None:
         return  # another C library: then it is not silent
 
 
-def _listen(sound: Any, form: Format, settings: ExtendSettings) -> float:
+def _listen(sound: Any, form: Format, mp3: Frames | None, settings: ExtendSettings) -> float:
     """Its seconds, all of them decoded."""
     rate, channels = sound.samplerate, sound.channels
     if CONTAINERS.get(sound.format) != form:
@@ -80,10 +83,19 @@ def _listen(sound: Any, form: Format, settings: ExtendSettings) -> float:
         raise GiveUp(f"a strange sound ({channels} channels, {rate} Hz)")
     _check_seconds(sound.frames / rate, settings)
     frames = _decode(sound, round(settings.max_seconds * rate))
-    if frames < WHOLE * sound.frames:
+    if sound.frames < (promised := _promised(sound, mp3)):
+        raise GiveUp("no header tells how long it is")
+    if frames < promised:
         raise GiveUp(CUT_SHORT)
     _check_seconds(frames / rate, settings)
     return float(frames / rate)
+
+
+def _promised(sound: Any, mp3: Frames | None) -> int:
+    """How many there must be; of an MP3 without a header the decoder only guesses."""
+    if mp3 is None or mp3.is_promised:
+        return int(sound.frames)
+    return (mp3.number - DROPPED) * mp3.samples
 
 
 def _decode(sound: Any, most: int) -> int:
@@ -107,29 +119,19 @@ def _check_seconds(seconds: float, settings: ExtendSettings) -> None:
         raise GiveUp(f"too long (more than {settings.max_seconds:g} s)")
 
 
-def _check_container(file: BinaryIO, form: Format) -> None:
+def _check_container(file: BinaryIO, form: Format) -> Frames | None:
     """The decoder takes these as they end; only the container tells that something is missing."""
+    if form == MP3:
+        return frames_of(file)
     if form == WAV:
         _check_riff(file)
     elif form == OGG:
-        _check_last_page(file)
+        check_pages(file)
+    return None
 
 
 def _check_riff(file: BinaryIO) -> None:
     file.seek(4)
     promised = 8 + int.from_bytes(file.read(4), "little")
     if promised > file.seek(0, os.SEEK_END):
-        raise GiveUp(CUT_SHORT)
-
-
-def _check_last_page(file: BinaryIO) -> None:
-    """The last page is whole and says that it is the last."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - LARGEST_PAGE))
-    tail = file.read()
-    page = tail[max(0, tail.rfind(b"OggS")) :]
-    if len(page) < 27 or not page[5] & 4:
-        raise GiveUp(CUT_SHORT)
-    body = page[27 : 27 + page[26]]
-    if len(page) < 27 + page[26] + sum(body):
         raise GiveUp(CUT_SHORT)

@@ -131,13 +131,19 @@ class Progress:
 
 @contextmanager
 def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
-    """For work whose size is known; call what it gives with how much more is done."""
+    """For work whose size is about known; call what it gives with how much more is done."""
     text = (
         f"{title:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
     )
     hidden = quiet or not sys.stderr.isatty()
     with tqdm(total=total, unit="", bar_format=text, disable=hidden) as shown:
-        yield shown.update
+
+        def show(number: int) -> None:
+            # What grows meanwhile may be more; tqdm forgets a total that is passed.
+            shown.total = max(shown.total or 0, shown.n + number)
+            shown.update(number)
+
+        yield show
 
 
 @contextmanager

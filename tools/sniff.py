@@ -80,7 +80,7 @@ def sniff(head: bytes) -> Format | None:
         return RIFF_TYPES.get(head[8:12])
     if head.startswith(b"OggS"):
         return OGG if _first_packet(head).startswith(OGG_CODECS) else None
-    return MP3 if _is_mp3_frame(head) else None
+    return MP3 if is_mp3_frame(head) else None
 
 
 def name_of(head: bytes) -> str:
@@ -103,7 +103,7 @@ def _first_packet(head: bytes) -> bytes:
     return head[27 + head[26] :] if len(head) > 26 else b""
 
 
-def _is_mp3_frame(head: bytes) -> bool:
+def is_mp3_frame(head: bytes) -> bool:
     """Sync, a known version, layer III, a bit rate and a sample rate that exist."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2 or head[1] & 0x18 == 0x08:
         return False

@@ -49,12 +49,14 @@ def open_state(path: Path) -> sqlite3.Connection:
         return connect(path)
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
-    except sqlite3.OperationalError as error:  # the disk, not what is written there
-        raise StopHarvest(
-            f"{path} cannot be used ({error}): see to it, then start again"
-        ) from error
+    except (sqlite3.OperationalError, OSError) as error:  # the disk, not what is written there
+        raise _unusable(path, error) from error
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{path} is damaged ({error}); {_advice(path)}") from error
+
+
+def _unusable(path: Path, error: Exception) -> StopHarvest:
+    return StopHarvest(f"{path} cannot be used ({error}): see to it, then start again")
 
 
 def check_log(path: Path) -> None:
@@ -191,6 +193,8 @@ def restore(snapshot_file: Path, path: Path) -> None:
             connect(part).close()  # switched later, a kill would leave a journal in the way
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
+    except OSError as error:
+        raise _unusable(path, error) from error
     if path.exists():
         _copy_aside(path)
     part.replace(path)

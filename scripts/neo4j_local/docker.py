@@ -48,18 +48,21 @@ class Docker:
         return "\n".join([*lines, f"NEO4J_AUTH=neo4j/{password}", ""])
 
     def admin(self, home: Path, arguments: Sequence[str], *more: str) -> list[str]:
-        command = ["docker", "run", "--rm", *self.folders(home), *more]
-        return [*command, IMAGE, "neo4j-admin", *arguments]
+        return self.tool(self.folders(home), arguments, *more)
 
-    def load(self, home: Path, folder: Path) -> list[str]:
+    def load(self, home: Path, folder: Path, data: Path) -> list[str]:
         seen = (mount(folder, "/export"), "--workdir=/export")
-        return self.admin(home, import_arguments(Path("/logs")), *seen)
+        return self.tool(self.folders(home, data), import_arguments(Path("/logs")), *seen)
 
     @staticmethod
-    def folders(home: Path) -> tuple[str, ...]:
+    def tool(folders: Sequence[str], arguments: Sequence[str], *more: str) -> list[str]:
+        return ["docker", "run", "--rm", *folders, *more, IMAGE, "neo4j-admin", *arguments]
+
+    @staticmethod
+    def folders(home: Path, data: Path | None = None) -> tuple[str, ...]:
         """As this user, so that the files in the home stay this user's."""
         user = f"--user={os.getuid()}:{os.getgid()}"
-        return user, mount(home / "data", "/data"), mount(home / "logs", "/logs")
+        return user, mount(data or home / "data", "/data"), mount(home / "logs", "/logs")
 
 
 def mount(source: Path, target: str) -> str:

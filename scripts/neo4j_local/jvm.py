@@ -82,7 +82,8 @@ class Jvm:
         tool = ["-cp", f"{self.lib}/*", "org.neo4j.cli.AdminTool"]
         return [self.java, "-XX:+UseParallelGC", *OPEN_FLAGS, *tool, *arguments]
 
-    def load(self, home: Path, folder: Path) -> list[str]:
+    def load(self, home: Path, folder: Path, data: Path) -> list[str]:
+        """Where the data go is told by the environment."""
         return self.admin(home, import_arguments(home / "logs"))
 
 

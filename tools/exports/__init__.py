@@ -1,6 +1,7 @@
 """A graph as files that other tools read: the formats, and one way to write any of them.
 
-Promise: the folder appears when everything is in it. However large the graph, only some thousand
+Promise: the folder appears when everything is in it, and though the graph may grow meanwhile
+everything that is named in it is in it, too. However large the graph, only some thousand
 records are in memory; where a format needs more, its module says so.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -27,12 +29,16 @@ class Format(NamedTuple):
     contents: str
     main_file: str
     next: str
+    needs: tuple[str, ...] = ()  # packages to do so, most of which Sheaf itself does without
     reads: Counts = Counts(1, 1, 1)  # how often it goes through the records
 
     def advice(self, folder: Path) -> str:
-        """What to do next, to be copied as it is."""
+        """What to do next, to be copied as it is; first of all what to install."""
         file = str(folder / self.main_file)
-        return self.next.format(folder=shlex.quote(str(folder)), file=file, word=shlex.quote(file))
+        missing = [each for each in self.needs if not find_spec(each)]
+        install = f"pip install {' '.join(missing)}, then " if missing else ""
+        words = {"folder": shlex.quote(str(folder)), "file": file, "word": shlex.quote(file)}
+        return install + self.next.format(**words)
 
     def work(self, counts: Counts) -> int:
         return sum(number * times for number, times in zip(counts, self.reads, strict=True))
@@ -52,6 +58,7 @@ FORMATS = {
         " `audio` and `visual` are lists of paths of media.",
         "relations.parquet",
         "read it in Python: pandas.read_parquet({file!r})",
+        needs=("pandas", "pyarrow"),
     ),
     "csv": Format(
         "csv_files",
@@ -61,6 +68,7 @@ FORMATS = {
         " columns as text.",
         "relations.csv",
         'read it in Python: pandas.read_csv({file!r}, keep_default_na=False, na_values=[""])',
+        needs=("pandas",),
     ),
     "jsonl": Format(
         "jsonl",
@@ -68,6 +76,7 @@ FORMATS = {
         " and `visual` are lists of paths of media.",
         "relations.jsonl",
         "read it in Python: pandas.read_json({file!r}, lines=True)",
+        needs=("pandas",),
     ),
     "kgtk": Format(
         "kgtk",
@@ -75,6 +84,7 @@ FORMATS = {
         " and `visual` are lists of nodes of media.tsv.",
         "edges.tsv",
         "look at it with KGTK: kgtk head -i {word}",
+        needs=("kgtk",),
     ),
     "ntriples": Format(
         "ntriples",
@@ -82,6 +92,7 @@ FORMATS = {
         " licence and text; every media file is a node with its credits.",
         "graph.nt",
         "read it in Python: rdflib.Graph().parse({file!r})",
+        needs=("rdflib",),
     ),
     "pykeen": Format(
         "pykeen",
@@ -90,6 +101,7 @@ FORMATS = {
         " relations.csv and media.csv, the types of relations in relation_types.csv.",
         "train.tsv",
         "read it in Python: pykeen.triples.TriplesFactory.from_path({file!r})",
+        needs=("pykeen",),
         reads=Counts(2, 2, 1),
     ),
 }
@@ -115,5 +127,6 @@ def export(graph: Graph, folder: Path, show: Show, name: str = DEFAULT, **option
     """Options are those of the format."""
     chosen = format_named(name)
     contents = fill(f"In it: {chosen.contents}", 100, break_on_hyphens=False)
-    with new_folder(folder, README.format(contents=contents)) as unfinished:
-        import_module(f"tools.exports.{chosen.module}").write(graph, unfinished, show, **options)
+    write = import_module(f"tools.exports.{chosen.module}").write
+    with graph.still() as moment, new_folder(folder, README.format(contents=contents)) as part:
+        write(moment, part, show, **options)

@@ -6,6 +6,7 @@ same folder do not meet. Nothing that somebody else put there is deleted.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -22,10 +23,10 @@ TITLE = "Written by Sheaf (python main.py export)."
 @contextmanager
 def new_folder(folder: Path, text: str) -> Iterator[Path]:
     """Where to write until it is complete; the text becomes its README.txt."""
-    if folder.exists():
-        raise UsageError(f"{folder} exists already: name a folder that is not there yet")
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
+        if folder.exists():
+            raise UsageError(f"{folder} exists already: name a folder that is not there yet")
         unfinished.mkdir(parents=True, exist_ok=True)
         with _held(unfinished):
             _remove_rest(unfinished)
@@ -33,6 +34,8 @@ def new_folder(folder: Path, text: str) -> Iterator[Path]:
             yield unfinished
             unfinished.rename(folder)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UsageError(f"{folder} is too long a name: give a shorter one") from error
         reason = error.strerror or error  # pyarrow knows only a sentence
         raise StopHarvest(f"{folder} cannot be written: {reason}") from error
 

@@ -7,6 +7,8 @@ Promise: that of the split, see `tools/exports/split.py`, and its memory.
 from __future__ import annotations
 
 import csv
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.add import Graph, Relation
@@ -21,7 +23,7 @@ _ESCAPES = {code: f"%{code:02X}" for code in range(0x20)}
 
 def write(graph: Graph, folder: Path, show: Show, seed: int = 0) -> None:
     split = Split(graph, seed, show)
-    _write_types(graph, folder)
+    types: Counter[str] = Counter()
     with (
         csv_files.begun_tables(folder) as tables,
         text_files(folder, [f"{side}.tsv" for side in SIDES]) as files,
@@ -30,15 +32,16 @@ def write(graph: Graph, folder: Path, show: Show, seed: int = 0) -> None:
             csv_files.write_part(part, tables)
             for relation, side in zip(part.relations, split.sides(part.relations), strict=True):
                 files[side].write(_line(relation))
+            types.update(each.type for each in part.relations)
             show(part.size)
+    _write_types(types, folder)
 
 
-def _write_types(graph: Graph, folder: Path) -> None:
+def _write_types(types: Mapping[str, int], folder: Path) -> None:
     with text_files(folder, ["relation_types.csv"]) as files:
         table = csv.writer(files["relation_types"])
         table.writerow(("uri", "name", "relations"))
-        counts = sorted(graph.relations_by_type().items())
-        table.writerows((f"/r/{name}", name, number) for name, number in counts)
+        table.writerows((f"/r/{name}", name, number) for name, number in sorted(types.items()))
 
 
 def _line(relation: Relation) -> str:

@@ -147,6 +147,11 @@ class Neo4jGraph:
 
     # --- reading ---------------------------------------------------------------------------
 
+    @contextmanager
+    def still(self) -> Iterator[Neo4jGraph]:
+        """A server shows what is there when it is asked, and knows no earlier moment."""
+        yield self
+
     def counts(self) -> Counts:
         ((entities,),) = self._read(cypher.COUNT_ENTITIES)
         ((media,),) = self._read(cypher.COUNT_MEDIA)
@@ -175,7 +180,10 @@ class Neo4jGraph:
         wanted = [path for each in paths.values() for path in each]
         rows = self._read(cypher.READ_MEDIA, paths=wanted) if wanted else []
         found = {row[0]: Media(*row) for row in rows}
-        return {owner: [found[path] for path in each] for owner, each in paths.items()}
+        # What was replaced between the two questions is left out.
+        return {
+            owner: [found[path] for path in each if path in found] for owner, each in paths.items()
+        }
 
     def holds(
         self,

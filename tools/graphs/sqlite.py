@@ -161,6 +161,15 @@ class SqliteGraph:
             for query in LIST_MEDIA:
                 self._db.execute(query, (_as_json(lists),))
 
+    @contextmanager
+    def still(self) -> Iterator[SqliteGraph]:
+        """One read transaction on a connection of its own. Until it ends the log of whoever writes
+        cannot begin again and grows."""
+        with closing(SqliteGraph(self._path, writable=False)) as moment:
+            moment._db.execute("BEGIN")
+            moment._db.execute("SELECT 1 FROM entity LIMIT 1").fetchone()  # the moment is this one
+            yield moment
+
     def counts(self) -> Counts:
         return Counts(*self._db.execute(COUNTS).fetchone())
 
