@@ -269,7 +269,8 @@ def _require_places(paths: Sequence[str]) -> None:
     known = {*paths, *BOOKS}
     # With NUL for a slash, what is below a path comes right behind it.
     ordered = sorted(path.replace("/", "\0") for path in known)
-    is_folder = any(below.startswith(f"{path}\0") for path, below in zip(ordered, ordered[1:]))
+    pairs = zip(ordered, ordered[1:])  # noqa: B905, RUF007
+    is_folder = any(below.startswith(f"{path}\0") for path, below in pairs)
     if len(set(paths)) < len(paths) or is_folder:
         raise Wrong("its manifest has two files for the same place")
 
@@ -279,7 +280,8 @@ def _folders(paths: Iterable[str]) -> int:
     number, before = 0, [""]
     for path in sorted(paths):
         folders = path.split("/")[:-1]
-        number += len(folders) - len(os.path.commonprefix([before, folders]))
+        same = os.path.commonprefix([before, folders])  # noqa: RUF071
+        number += len(folders) - len(same)
         before = folders
     return number
 
@@ -480,7 +482,7 @@ def _empty(top: int) -> None:
 def _without_files(folder: int) -> list[bytes]:
     """The folders that are in it, when all else is gone."""
     folders = []
-    for name in map(os.fsencode, os.listdir(folder)):  # noqa: PTH208
+    for name in map(os.fsencode, os.listdir(folder)):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             folders.append(name)
         else:
@@ -962,8 +964,7 @@ class Node:
     def status(self, is_trial: bool = False) -> None:
         """A trial reads the volumes too, as if they were taken. Nothing is changed by either."""
         rows = [(f"raw/{e}", self._standing(e, is_trial)) for e in self._folder.names("raw")]
-        for each in self._folder.names("quarantine"):
-            rows.append((f"quarantine/{each}", self._reason(each)))
+        rows += [(f"quarantine/{e}", self._reason(e)) for e in self._folder.names("quarantine")]
         width = max((len(each) for each, _ in rows), default=0)
         for place, standing in rows:
             self._show.say(f"{place:{width}}  {standing}")
