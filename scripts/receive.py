@@ -870,8 +870,8 @@ class Node:
             return {"batch": "", "manifest_sha256": "", "sizes": {}}
         try:
             table = parse(data)
-            kinds = {"batch": str, "manifest_sha256": str, "sizes": dict}
-            return {key: field(table, key, kind) for key, kind in kinds.items()}
+            names = {key: field(table, key, str) for key in ("batch", "manifest_sha256")}
+            return {**names, "sizes": field(table, "sizes", dict)}
         except Wrong:
             damaged = f"{JOURNAL} is damaged, so nobody knows where the books of m ended"
             raise Refused(CANNOT, f"{damaged}: look at their last lines, then remove it") from None

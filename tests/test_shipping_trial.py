@@ -34,8 +34,7 @@ def sender(tmp_path: Path, node: Node) -> Sender:
 
 
 def test_a_node_without_any_extension_gets_its_media(tmp_path: Path) -> None:
-    """Also where files of an attempt before are in the way: a volume of another size, and a manifest
-    of another batch."""
+    """Also where an attempt before has left a volume of another size and another manifest."""
     with new_node("plain paramiko", tmp_path / "node") as node:
         sender = Sender(tmp_path / "sender", node)
         sender.harvest(1000)
@@ -80,9 +79,7 @@ def test_without_raw_the_settings_are_wrong(
     assert not raw(node).exists()
 
 
-def test_a_raw_that_is_read_only_is_told(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_raw_that_is_read_only_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "node").mkdir()
     node = SshdNode(tmp_path / "node")
     with small_disk(raw(node), "4m") as disk:
@@ -109,7 +106,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 def test_a_quota_that_is_used_up_is_told(node: ParamikoNode, sender: Sender) -> None:
     """There is room, but not for us."""
     node.refuse_writes_after = 1000
-    with pytest.raises(Unreachable, match="does not take .*: Failure: .* whether a quota is used"):
+    with pytest.raises(Unreachable, match=r"does not take .*: Failure: .* whether a quota is used"):
         shipping.try_out(sender.settings)
     assert list(raw(node).iterdir()) == []
 
@@ -122,9 +119,7 @@ def test_a_node_that_keeps_something_else_is_told(node: ParamikoNode, sender: Se
     assert list(raw(node).iterdir()) == []
 
 
-def test_what_it_wrote_is_removed_though_the_connection_was_cut(
-    node: Node, tmp_path: Path
-) -> None:
+def test_what_it_wrote_is_removed_though_the_connection_was_cut(node: Node, tmp_path: Path) -> None:
     """The cut comes amid the file: what is left is removed over another connection."""
     with CutWire(node.host, node.port, after_bytes=30_000, cuts=1) as wire:
         sender = Sender(tmp_path / "sender", node, port=wire.port)
@@ -143,6 +138,8 @@ def test_the_trial_is_nothing_to_receive_py(node: Node, sender: Sender) -> None:
 
 def test_a_node_that_is_away_is_one_ordinary_sentence(tmp_path: Path, node: Node) -> None:
     sender = Sender(tmp_path / "sender", node, port=free_port())
-    wanted = r"cannot be reached \(Connection refused\): see whether it is running, and whether host"
+    wanted = (
+        r"cannot be reached \(Connection refused\): see whether it is running, and whether host"
+    )
     with pytest.raises(Unavailable, match=wanted):
         shipping.try_out(sender.settings)
