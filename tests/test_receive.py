@@ -589,7 +589,7 @@ NEWER = {
     *("ExceptionGroup", "add_note", "Self", "TypeAlias", "ParamSpec", "Annotated"),
     *("assert_never", "override", "bit_count", "lcm", "randbytes", "to_thread", "tomllib"),
     *("zoneinfo", "graphlib", "waitstatus_to_exitcode", "kw_only", "slots", "root_dir"),
-    *("process_cpu_count"),
+    "process_cpu_count",
 }
 """Names of the standard library and of its arguments that came after Python 3.8."""
 

@@ -139,9 +139,9 @@ def try_out(settings: Settings) -> Trial:
     """Does all that shipping does to the node of [transport], with a file of a few bytes.
 
     It logs in, makes a folder in raw/ that receive.py does not look at, writes a file into it,
-    renames it, compares it and removes both. Nothing is left there, also if it fails midway. What is
-    wrong is raised, as a sentence with its exit code: UsageError (2) without raw/, Unreachable,
-    Unavailable or NoRoom (3) otherwise. `transport.host` must be set.
+    renames it, compares it and removes both. Nothing is left there, also if it fails midway.
+    What is wrong is raised, as a sentence with its exit code: UsageError (2) without raw/,
+    Unreachable, Unavailable or NoRoom (3) otherwise. `transport.host` must be set.
     """
     raw = f"{settings.transport.folder.rstrip('/')}/{RAW}"
     folder = f"{raw}/{TRIAL}{token_hex(4)}"
