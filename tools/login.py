@@ -214,9 +214,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, socks.ProxyError):  # its text may hold what the proxy was told
         return f"the proxy does not help ({type(error).__name__})"
     if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
-        error = next(
-            iter(error.errors.values())
-        )  # one for each address; its own text has no reason
+        error = next(iter(error.errors.values()))  # one for each address; it has no reason itself
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return " ".join(str(error).split()).rstrip(": ") or "the connection was cut off"
