@@ -11,12 +11,14 @@
 Promise: a file is in `m` only if it is what its manifest says, byte by byte; a receipt is written
 only when the disk has kept all of them. No link below the folder is followed and nothing outside of
 it is touched, whatever an archive holds. Every step may be killed: the next run takes back what
-stands half in the books and does that batch again.
+stands half in the books and does that batch again. Whatever is wrong with a batch, the others have
+their turn.
 Limit: all of it is on one file system. What a file should be, the sender is believed; that it is
 the sender, only a secret shared by both sides proves.
 
 Exit codes: 0 fine (even if batches are not complete yet), 2 wrong arguments, 4 another one runs
-here, 5 this computer cannot do it (disk full, not writable), 6 something went into quarantine.
+here, 5 this computer cannot do it, or not for one of them (no room, not readable, not writable), 6
+something went into quarantine.
 
 It is one file and needs nothing but Python 3.8 or newer, so that it can be copied to the node.
 """
@@ -37,7 +39,7 @@ import stat
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, TypeVar
@@ -56,6 +58,8 @@ PRIVATE = (b"staging", b"quarantine")
 SECRET = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
 CHUNK, BLOCK = 2**20, tarfile.BLOCKSIZE
 LARGEST_MANIFEST = 2**26  # bytes: some 400,000 files
+LONGEST_LOOK = 2**4  # times as many bytes are read to tell the sender which manifest was wrong
+DEEPEST = 64  # folders in folders, lists in lists
 LONGEST_LINE, LONGEST_PATH, LONGEST_NAME = 2**24, 4096, 255
 RECEIPT = {
     **dict.fromkeys(("batch", "manifest_sha256", "state", "time"), str),
@@ -78,6 +82,10 @@ class WrongVolumes(Exception):
 
 class Waits(Exception):
     """Something of it has not arrived yet."""
+
+
+class NoRoom(Exception):
+    """It waits until there is room for it."""
 
 
 class Refused(Exception):
@@ -161,6 +169,9 @@ class Manifest(NamedTuple):
 
 
 def parse_manifest(data: bytes, batch: str) -> Manifest:
+    # Each file has a hash; what has far more words than hashes would take far more memory.
+    if sum(map(data.count, (b"[", b"{", b'"'))) > len(data) // 6 + 1000:
+        raise Wrong("its manifest is not that of a sender")
     table = parse(data)
     if field(table, "format", int) != 1:
         raise Wrong("its manifest has another format: copy the receive.py of the sender here")
@@ -188,9 +199,22 @@ def parse(data: bytes) -> object:
         raise ValueError(f"{name} is no number")
 
     try:
-        return json.loads(data.decode(), parse_int=number, parse_constant=refuse)
+        table = json.loads(data.decode(), parse_int=number, parse_constant=refuse)
+        _require_shallow(table)
     except (ValueError, RecursionError) as error:
         raise Wrong(f"its manifest is not JSON ({error})") from None
+    return table
+
+
+def _require_shallow(table: object) -> None:
+    """What Python can just read here it may be unable to read or write elsewhere."""
+    level: list[Any] = [[table]]
+    for _ in range(DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for values in inner for each in values if isinstance(each, (dict, list))]
+        if not level:
+            return
+    raise ValueError("it is nested too deeply")
 
 
 def field(table: object, key: str, kind: type[T]) -> T:
@@ -235,18 +259,31 @@ def is_safe(path: str) -> bool:
     if len(whole) > LONGEST_PATH or path.startswith(".") or UNSEEN.search(path):
         return False
     parts = whole.split(b"/")
+    if len(parts) > DEEPEST:
+        return False
     return all(part not in (b"", b".", b"..") and len(part) <= LONGEST_NAME for part in parts)
 
 
 def _require_places(paths: Sequence[str]) -> None:
     """No file stands where another one is, or where another one has a folder."""
-    known, folders = {*paths, *BOOKS}, set()
-    for path in paths:
-        while "/" in path and path.rpartition("/")[0] not in folders:
-            path = path.rpartition("/")[0]
-            folders.add(path)
-    if len(set(paths)) < len(paths) or known & folders:
+    known = {*paths, *BOOKS}
+    # With NUL for a slash, what is below a path comes right behind it.
+    ordered = sorted(path.replace("/", "\0") for path in known)
+    pairs = zip(ordered, ordered[1:])  # noqa: B905, RUF007
+    is_folder = any(below.startswith(f"{path}\0") for path, below in pairs)
+    if len(set(paths)) < len(paths) or is_folder:
         raise Wrong("its manifest has two files for the same place")
+
+
+def _folders(paths: Iterable[str]) -> int:
+    """How many are made for these files."""
+    number, before = 0, [""]
+    for path in sorted(paths):
+        folders = path.split("/")[:-1]
+        same = os.path.commonprefix([before, folders])  # noqa: RUF071
+        number += len(folders) - len(same)
+        before = folders
+    return number
 
 
 # --- what a volume holds -----------------------------------------------------------------------
@@ -390,8 +427,9 @@ class Folder:
     def erase(self, path: str) -> None:
         """Whatever it is, if it is there."""
         is_folder = self.is_folder(path)
-        for each in self.names(path) if is_folder else ():
-            self.erase(f"{path}/{each}")
+        if is_folder:
+            with self._at(f"{path}/") as (folder, _):
+                _empty(folder)
         if self.facts(path) is not None:
             with self._at(path) as (folder, name):
                 (os.rmdir if is_folder else os.unlink)(name, dir_fd=folder)
@@ -423,6 +461,33 @@ def _enter(at: int, folder: bytes, mode: int, make: bool) -> int:
             raise
     os.mkdir(folder, mode, dir_fd=at)
     return os.open(folder, flags, dir_fd=at)
+
+
+def _empty(top: int) -> None:
+    """Folders inside of others come up to this one, so that the depth of a tree costs neither the
+    stack nor descriptors. Their new names nobody can have planted."""
+    folders = _without_files(top)
+    while folders:
+        name = folders.pop()
+        inner = _enter(top, name, 0, make=False)
+        try:
+            for each in _without_files(inner):
+                folders.append(os.urandom(16).hex().encode())
+                os.rename(each, folders[-1], src_dir_fd=inner, dst_dir_fd=top)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=top)
+
+
+def _without_files(folder: int) -> list[bytes]:
+    """The folders that are in it, when all else is gone."""
+    folders = []
+    for name in map(os.fsencode, os.listdir(folder)):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            folders.append(name)
+        else:
+            os.unlink(name, dir_fd=folder)
+    return folders
 
 
 def keep(file: BinaryIO) -> None:
@@ -639,7 +704,12 @@ class Node:
     def __init__(self, folder: Folder, secret: str, reserve: int, show: Show) -> None:
         self._folder, self._show = folder, show
         self._secret, self._reserve = secret.encode(), reserve
-        self.has_quarantined = False
+        self.has_quarantined = self.has_left = False
+
+    @property
+    def exit_code(self) -> int:
+        """What went into quarantine is told once, what could not be done at every run."""
+        return QUARANTINED if self.has_quarantined else CANNOT if self.has_left else 0
 
     def batches(self) -> list[str]:
         found = [each for each in self._folder.names("raw") if self._is_batch(each)]
@@ -649,21 +719,39 @@ class Node:
         return bool(BATCH.fullmatch(name)) and self._folder.is_folder(f"raw/{name}")
 
     def take_all(self) -> None:
+        """Each has its turn, whatever became of the ones before. Only where the books cannot be put
+        right again it ends: the next batch would be written behind half of another."""
         self._recover()
         for name in self.batches():
             try:
-                self._take(name)
-            except Waits as waits:
-                self._say_waits(name, str(waits))
-            except WrongVolumes as wrong:  # of each the last one is kept
-                self._set_aside(name, f"quarantine/{name}-volumes", wrong.reasons)
-                self._say_waits(name, f"waits for {', '.join(wrong.reasons)}")
-            except Wrong as wrong:
-                self._quarantine(name, str(wrong))
-            except OSError:
-                with suppress(OSError):
-                    self._recover()  # gives the room back
+                self._take_or_quarantine(name)
+            except Refused:
                 raise
+            except Exception as error:
+                self._leave(name, error)
+                self._recover()  # gives the room back
+
+    def _take_or_quarantine(self, name: str) -> None:
+        try:
+            self._take(name)
+        except Waits as waits:
+            self._say_waits(name, str(waits))
+        except WrongVolumes as wrong:  # of each the last one is kept
+            self._set_aside(name, f"quarantine/{name}-volumes", wrong.reasons)
+            self._say_waits(name, f"waits for {', '.join(wrong.reasons)}")
+        except Wrong as wrong:
+            self._quarantine(name, str(wrong))
+
+    def _leave(self, name: str, error: Exception) -> None:
+        """Where it is, until somebody has seen to it."""
+        self.has_left = True
+        why = f"a bug in receive.py: {error!r}"
+        if isinstance(error, MemoryError):
+            why = "it takes more memory than this computer gives"
+        elif isinstance(error, OSError):
+            why = sentence(error)
+        text = str(error) if isinstance(error, NoRoom) else f"{name} is left for now: {why}"
+        self._show.once(name, text, self._show.warn)
 
     def _say_waits(self, name: str, waits: str) -> None:
         self._show.once(name, f"{name} {waits}", self._show.say)
@@ -733,10 +821,11 @@ class Node:
 
     def _require_room(self, name: str, manifest: Manifest) -> None:
         needed = sum(each.bytes + -each.bytes % 4096 for each in manifest.members)
+        needed += 4096 * _folders(each.path for each in manifest.members)
         free = self._folder.free
         if free < needed + self._reserve:
             left = f"{mb(free)} are left, of which {mb(self._reserve)} are kept free"
-            raise Refused(CANNOT, f"{name} needs {mb(needed)} on this disk and {left}: make room")
+            raise NoRoom(f"{name} needs {mb(needed)} on this disk and {left}: make room")
 
     # --- what becomes of it ------------------------------------------------------------------
 
@@ -767,8 +856,27 @@ class Node:
         for each in ("m", "staging", "aside", "quarantine", "received"):
             if self._folder.facts(each) is not None and not self._folder.is_folder(each):
                 raise Refused(CANNOT, f"{each} is a link or a file: it must be a folder")
+        self._restore_books(self._journal())
+        self._folder.erase(JOURNAL)
+        for each in self._folder.names("staging"):
+            try:
+                self._folder.erase(f"staging/{each}")
+            except OSError as error:
+                self._leave(f"staging/{each}", error)
+
+    def _journal(self) -> dict[str, Any]:
         data = self._folder.read(JOURNAL, CHUNK)
-        journal: dict[str, Any] = json.loads(data) if data else {"batch": "", "sizes": {}}
+        if data is None:
+            return {"batch": "", "manifest_sha256": "", "sizes": {}}
+        try:
+            table = parse(data)
+            names = {key: field(table, key, str) for key in ("batch", "manifest_sha256")}
+            return {**names, "sizes": field(table, "sizes", dict)}
+        except Wrong:
+            damaged = f"{JOURNAL} is damaged, so nobody knows where the books of m ended"
+            raise Refused(CANNOT, f"{damaged}: look at their last lines, then remove it") from None
+
+    def _restore_books(self, journal: dict[str, Any]) -> None:
         receipt = self._receipt(journal["batch"])
         is_done = receipt.get("state") == "merged"
         is_done = is_done and receipt["manifest_sha256"] == journal["manifest_sha256"]
@@ -777,9 +885,6 @@ class Node:
                 with self._folder.open(f"m/{book}", os.O_WRONLY) as file:
                     os.ftruncate(file.fileno(), size)
                     keep(file)
-        self._folder.erase(JOURNAL)
-        for each in self._folder.names("staging"):
-            self._folder.erase(f"staging/{each}")
 
     def _finish(self, name: str, manifest: Manifest, receipt: dict[str, Any]) -> None:
         """After the receipt what was sent goes away, all at once."""
@@ -798,15 +903,21 @@ class Node:
     def _quarantine(self, name: str, reason: str) -> None:
         """The receipt first: whatever happens, the sender is told."""
         about = {"files": 0, "bytes": 0, "replaced": 0, "state": "quarantined", "reason": reason}
-        sha256 = ""
-        with suppress(OSError), self._folder.open(f"raw/{name}/{MANIFEST}") as file:
-            sha256 = hash_of(file, self._show)
-        self._write_receipt(name, sha256, about)
+        self._write_receipt(name, self._hash_of_manifest(name), about)
         place = self._free_place(name)
+        self._folder.erase(f"raw/{name}/{REASON}")
         self._folder.write(f"raw/{name}/{REASON}", f"{reason}\n".encode(errors="replace"))
         self._folder.move(f"raw/{name}", place)
         self._folder.erase(f"staging/{name}")
         self._note(f"{place}: {reason}")
+
+    def _hash_of_manifest(self, name: str) -> str:
+        """None of a file full of holes, which would be read for days."""
+        path = f"raw/{name}/{MANIFEST}"
+        with suppress(OSError), self._folder.open(path) as file:
+            if os.fstat(file.fileno()).st_size <= LONGEST_LOOK * LARGEST_MANIFEST:
+                return hash_of(file, self._show)
+        return ""
 
     def _set_aside(self, name: str, place: str, reasons: dict[str, str]) -> None:
         """Some of what was sent with a batch."""
@@ -853,9 +964,7 @@ class Node:
     def status(self, is_trial: bool = False) -> None:
         """A trial reads the volumes too, as if they were taken. Nothing is changed by either."""
         rows = [(f"raw/{e}", self._standing(e, is_trial)) for e in self._folder.names("raw")]
-        for each in self._folder.names("quarantine"):
-            reason = self._folder.read(f"quarantine/{each}/{REASON}", 1000) or b"no reason given"
-            rows.append((f"quarantine/{each}", reason.decode(errors="replace").strip()))
+        rows += [(f"quarantine/{e}", self._reason(e)) for e in self._folder.names("quarantine")]
         width = max((len(each) for each, _ in rows), default=0)
         for place, standing in rows:
             self._show.say(f"{place:{width}}  {standing}")
@@ -866,6 +975,13 @@ class Node:
         if receipts:
             last = max(receipts, key=lambda each: (each["time"], each["batch"]))
             self._show.say(f"last receipt: {last['batch']} at {last['time']}")
+
+    def _reason(self, name: str) -> str:
+        try:
+            reason = self._folder.read(f"quarantine/{name}/{REASON}", 1000) or b"no reason given"
+        except OSError as error:
+            return f"its reason cannot be read ({error.strerror})"
+        return reason.decode(errors="replace").strip()
 
     def _standing(self, name: str, is_trial: bool) -> str:
         if not self._is_batch(name):
@@ -882,6 +998,9 @@ class Node:
             return str(waits)
         except (Wrong, WrongVolumes) as reason:
             return f"belongs into quarantine: {reason}"
+        except Exception as error:
+            self._leave(name, error)
+            return "cannot be taken now"
         what = f"{len(manifest.volumes):,} volumes, {len(manifest.media):,} files"
         return f"is {'good' if is_trial else 'complete'}: {what}, {mb(manifest.size)}"
 
@@ -905,8 +1024,8 @@ def _was_merged(manifest: Manifest, receipt: dict[str, Any]) -> bool:
 def parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(
         description="Takes in the batches that a harvest has sent into FOLDER/raw.",
-        epilog="Exit codes: 0 fine, 2 wrong arguments, 4 another one runs here, "
-        "5 this computer cannot do it, 6 something went into quarantine.",
+        epilog="Exit codes: 0 fine, 2 wrong arguments, 4 another one runs here, 5 this computer "
+        "cannot do it or not for one of them, 6 something went into quarantine.",
     )
     words.add_argument("folder", nargs="?", default=".", help="it holds raw (default: this one)")
     what = words.add_mutually_exclusive_group()
@@ -979,7 +1098,7 @@ def run(words: argparse.Namespace, show: Show) -> int:
         node = Node(folder, secret, words.reserve_mb * 1_000_000, show)
         if words.status:
             node.status()
-            return 0
+            return node.exit_code
         with alone(folder, may_write=not words.dry_run):
             if words.watch is not None:
                 watch(node, show, words.watch)
@@ -987,7 +1106,7 @@ def run(words: argparse.Namespace, show: Show) -> int:
                 node.status(is_trial=True)
             else:
                 node.take_all()
-        return QUARANTINED if node.has_quarantined else 0
+        return node.exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

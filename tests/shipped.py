@@ -166,14 +166,18 @@ def _found(owner: str, media: Sequence[Media]) -> Attachment:
 
 # --- the node ----------------------------------------------------------------------------------
 
-PROVING = ("sshd", "paramiko")  # by a hash, over a shell
-TELLING = ("restricted", "restricted paramiko")  # by receipts
+PROVING = ("sshd", "paramiko", "plain paramiko")  # by a hash, over a shell
+TELLING = ("restricted", "restricted paramiko", "restricted plain paramiko")  # by receipts
+"""The plain ones know no extension of OpenSSH's at all."""
 
 
 def new_node(kind: str, folder: Path) -> Node:
     folder.mkdir()
     server = ParamikoNode if kind.endswith("paramiko") else SshdNode
-    return server(folder, shell=kind in PROVING)
+    node = server(folder, shell=kind in PROVING)
+    if isinstance(node, ParamikoNode):
+        node.knows_posix_rename = "plain" not in kind
+    return node
 
 
 def nodes(*kinds: str) -> pytest.MarkDecorator:

@@ -176,6 +176,19 @@ def test_summer_time_is_nothing_to_the_clock(start: Start, day: str) -> None:
     assert hours == ["01:00", "02:00", "03:00"]
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Europe/Berlin", "America/St_Johns"])
+def test_times_are_in_utc_wherever_it_runs(start: Start, zone: str) -> None:
+    times = {"good": EVERY_HOUR, "good-3": EVERY_THIRD, "good-day": "30 4 * * *"}
+    clock = start("2025-06-01T02:59:59.5", times, TZ=zone)
+    clock.do("until", 1, "good")
+    assert clock.ran("until", 1, "good-3") == ["good 01. 03:00", "good-3 01. 03:00"]
+    clock.do("at", "2025-06-01T03:59:59.5")
+    clock.do("until", 2, "good")
+    clock.do("forget")
+    clock.do("at", "2025-06-01T04:29:59.5")
+    assert clock.ran("until", 1, "good-day") == ["good-day 01. 04:30"]
+
+
 CRONTABS = st.sampled_from(
     [EVERY_HOUR, EVERY_THIRD, EVERY_MINUTE, "*/20 * * * *", "30 4 * * *", "0 0 * * 1"]
 )

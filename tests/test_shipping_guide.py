@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -210,23 +209,6 @@ def test_a_node_with_a_shell_and_a_secret(machine: Machine) -> None:
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"sheaf main\.py ([^`\n#]*)", GUIDE))))
 def test_every_command_is_understood(command: str) -> None:
     main.parser().parse_intermixed_args(shlex.split(command))
-
-
-def test_every_message_of_the_table_is_one_of_ours() -> None:
-    table = re.findall(r"^\| (.+?) \| .* \|$", GUIDE, re.MULTILINE)[1:]
-    known = "\n".join(text for path in (ROOT / "tools").glob("*.py") for text in texts(path))
-    assert len(table) > 5
-    assert [message for message in table if message not in known] == []
-
-
-def texts(path: Path) -> Iterator[str]:
-    """Every string of a module; what is filled in later is {}."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        if isinstance(node, ast.JoinedStr):
-            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-            yield "".join(map(str, parts))
 
 
 def test_every_setting_it_names_exists() -> None:

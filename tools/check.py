@@ -213,6 +213,8 @@ def try_notice(send: Callable[[], str | None]) -> str:
 
 
 def try_node(settings: Settings) -> str:
-    from tools.shipping import try_node as try_out  # it takes paramiko with it
+    from tools.shipping import try_out  # it takes paramiko with it
 
-    return try_out(settings)
+    trial = try_out(settings)
+    room = "" if trial.free is None else f" and has {size(trial.free)} left"
+    return f"{trial.place} took a file, gave it back, let it be removed{room}"

@@ -161,6 +161,11 @@ class Login:
                 raise Unreachable(f"cannot read {error.filename}: {error.strerror}") from None
             case PermissionError():
                 raise Unreachable(f"{self.place} {what}: {error.strerror}") from None
+            case paramiko.ssh_exception.NoValidConnectionsError() | socket.gaierror():
+                raise Unavailable(
+                    f"{self.place} {what} ({_reason(error)}): see whether it is running, and "
+                    "whether host and port are right"
+                ) from None
             case TimeoutError():
                 text = f"nothing arrived for {self._settings.timeout_s:.0f} s"
                 raise Unavailable(f"{self.place} {what}: {text}") from None
@@ -208,4 +213,8 @@ def _transport(client: paramiko.SSHClient) -> paramiko.Transport:
 def _reason(error: Exception) -> str:
     if isinstance(error, socks.ProxyError):  # its text may hold what the proxy was told
         return f"the proxy does not help ({type(error).__name__})"
+    if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
+        error = next(iter(error.errors.values()))  # one for each address; it has no reason itself
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return " ".join(str(error).split()).rstrip(": ") or "the connection was cut off"

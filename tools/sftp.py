@@ -125,6 +125,7 @@ class Node:
         self._login = Login(settings)
         self.place = self._login.place
         self._hashers = list(HASHERS)
+        self.replaces_files = True  # by a rename, until it is seen that it cannot
         self._sftp: Any  # it is called where it has no types
         try:
             with self._telling("offers no SFTP"):
@@ -176,9 +177,28 @@ class Node:
         with self._telling(f"does not remove {path}"), suppress(FileNotFoundError):
             self._sftp.remove(path)
 
+    def remove_folder(self, path: str) -> None:
+        """An empty one."""
+        with self._telling(f"does not remove {path}"), suppress(FileNotFoundError):
+            self._sftp.rmdir(path)
+
     def rename(self, path: str, to: str) -> None:
+        """Over what has that name, if need be."""
         with self._telling(f"does not rename {path}"):
-            self._sftp.posix_rename(path, to)
+            try:
+                self._sftp.posix_rename(path, to)
+            except OSError as error:
+                if type(error) is not OSError:  # it says more than that it cannot
+                    raise
+                self._rename_plainly(path, to)
+
+    def _rename_plainly(self, path: str, to: str) -> None:
+        """As every server can, but not over another file. That is of an attempt before, so it may
+        go; for this moment there is none of that name."""
+        if self.size_of(path) is not None:
+            self.remove(to)
+        self._sftp.rename(path, to)
+        self.replaces_files = False
 
     def write(self, path: str, content: bytes) -> None:
         """A small file, visible when it is whole."""

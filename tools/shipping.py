@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from secrets import token_bytes, token_hex
 from threading import Event
+from typing import NamedTuple
 
 from tools.batch import Batch
 from tools.belongings import check_media
 from tools.columns import Row, table
-from tools.errors import AlreadyRunning, HarvestError, UsageError
+from tools.errors import AlreadyRunning, HarvestError, NoRoom, Unreachable, UsageError
 from tools.instance import only_instance
 from tools.jobs.conceptnet import stages
 from tools.ledger import Ledger
@@ -24,6 +27,7 @@ from tools.transport import RAW, Transport
 from tools.wishes import wish_for_shipping
 
 LATEST = 10  # of the batches that have arrived are listed
+TRIAL, TRIAL_BYTES = ".sheaf-trial-", 2**16  # no batch has such a name
 
 
 def ship(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -32,7 +36,7 @@ def ship(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.list:
         return list_batches(outbox_of(settings))
     if arguments.dry_run:
-        return try_out(settings)
+        return tell_trial(settings)
     if not settings.pools_file.exists() and not Ledger(settings.media):
         print("nothing to ship")
         return 0
@@ -105,19 +109,69 @@ def waiting_row(name: str, batch: Batch | None) -> Row:
     return (name, f"{batch.files:,}", f"{batch.size / 1e6:,.1f}", text)
 
 
-def try_out(settings: Settings) -> int:
+def tell_trial(settings: Settings) -> int:
     """What would be sent, and whether the node would take it."""
     ledger = Ledger(settings.media)
     ledger.weigh()
     waiting = outbox_of(settings).names()
     print(f"{ledger.bytes / 1e6:,.1f} MB of media would become a batch; {len(waiting):,} wait")
-    with closing(Node(settings.transport)) as node:
-        raw = f"{settings.transport.folder.rstrip('/')}/{RAW}"
-        if node.size_of(raw) is None:
-            raise UsageError(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
-        free = node.free(raw)
-        room = "does not tell its room" if free is None else f"has room for {free / 1e6:,.0f} MB"
-        print(f"{node.place} answers and {room}")
-        print(f"proof: {'its own hash' if node.can_hash() else 'the receipts of receive.py'}")
+    trial = try_out(settings)
+    free = trial.free
+    room = "does not tell its room" if free is None else f"has room for {free / 1e6:,.0f} MB"
+    print(f"{trial.place} answers and {room}; a file was written there as a trial and removed")
+    if not trial.replaces_files:
+        print("it knows no posix-rename@openssh.com: what is sent again is removed first")
+    print(f"proof: {'its own hash' if trial.can_hash else 'the receipts of receive.py'}")
     print("nothing was sent (--dry-run)")
     return 0
+
+
+class Trial(NamedTuple):
+    """What a node was found to be able to."""
+
+    place: str  # user@host:port
+    free: int | None  # bytes; None if it does not tell
+    can_hash: bool  # else its proof are the receipts of receive.py
+    replaces_files: bool  # by a rename, as OpenSSH does
+
+
+def try_out(settings: Settings) -> Trial:
+    """Does all that shipping does to the node of [transport], with a file of a few bytes.
+
+    It logs in, makes a folder in raw/ that receive.py does not look at, writes a file into it,
+    renames it, compares it and removes both. Nothing is left there, also if it fails midway.
+    What is wrong is raised, as a sentence with its exit code: UsageError (2) without raw/,
+    Unreachable, Unavailable or NoRoom (3) otherwise. `transport.host` must be set.
+    """
+    raw = f"{settings.transport.folder.rstrip('/')}/{RAW}"
+    folder = f"{raw}/{TRIAL}{token_hex(4)}"
+    with closing(Node(settings.transport)) as node:
+        if node.size_of(raw) is None:
+            raise UsageError(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
+        try:
+            _write_trial(node, folder)
+            _remove_trial(node, folder)
+        except HarvestError as error:
+            with suppress(HarvestError), closing(Node(settings.transport)) as other:
+                _remove_trial(other, folder)  # the first connection may be cut off
+            if isinstance(error, NoRoom):
+                raise
+            why = f"see who may write into {raw} there, and whether a quota is used up"
+            raise Unreachable(f"{error}: {why}") from None
+        return Trial(node.place, node.free(raw), node.can_hash(), node.replaces_files)
+
+
+def _write_trial(node: Node, folder: str) -> None:
+    path, content = f"{folder}/file", token_bytes(TRIAL_BYTES)
+    node.make_folder(folder)
+    node.write(path, content)
+    told = node.hash_of(path, len(content))
+    is_whole = node.holds(path, content)
+    if not is_whole or told not in (None, hashlib.sha256(content).hexdigest()):
+        raise Unreachable(f"{node.place} does not give back what was written into {path}")
+
+
+def _remove_trial(node: Node, folder: str) -> None:
+    for name in ("file", "file.part"):
+        node.remove(f"{folder}/{name}")
+    node.remove_folder(folder)

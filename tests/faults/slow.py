@@ -6,10 +6,12 @@ import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 
 from tests.worlds.conceptnet import Asked, Proceed, World
 from tests.worlds.faults import SocketServer, answer, read_head
+from tests.worlds.media import MediaWorld
 from tools.mirror.pages import Answer
 
 DRIP_EVERY_S = 0.05
@@ -69,3 +71,20 @@ def held() -> Iterator[Held]:
         yield fault
     finally:
         fault.release()
+
+
+@contextmanager
+def media_held_after(books: Path, seconds: float = 120.0) -> Iterator[tuple[MediaWorld, Event]]:
+    """The first media come; when they stand in these books the others wait for the event."""
+    may_go_on = Event()
+
+    def hold(_name: str, _paths: list[str]) -> bool:
+        if books.exists():
+            may_go_on.wait(seconds)
+        return False
+
+    with MediaWorld(hold) as media:
+        try:
+            yield media, may_go_on
+        finally:
+            may_go_on.set()

@@ -15,7 +15,18 @@ from typing import Any
 import paramiko
 import pytest
 
-from tests.faults.injection import SmallDisk, run, small_disk, wait_until
+from tests.command import records
+from tests.faults.harvests import Harvest
+from tests.faults.injection import (
+    Clock,
+    Process,
+    SmallDisk,
+    main_py,
+    run,
+    small_disk,
+    wait_until,
+)
+from tests.faults.slow import media_held_after
 from tests.node import Node, ParamikoNode, SshdNode, failing_sftp, new_key, public
 from tests.shipped import (
     NOT_YET,
@@ -31,11 +42,12 @@ from tests.shipped import (
     receiving,
     unpacked,
 )
+from tests.soak.compare import PATH, SHA256, Essence
+from tests.worlds.conceptnet import World
 from tests.worlds.wires import CutWire, StallWire, TcpWire
-from tools import clock as clock_module
 from tools import lane, login, sftp, transport
-from tools.clock import Outcome
 from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable
+from tools.ledger import FILES
 from tools.monitor import Monitor
 from tools.patrol import Backlog
 from tools.pools import Pools
@@ -397,21 +409,33 @@ def test_a_host_that_is_not_known_gets_nothing(
     assert "ublickey" not in node.log(), "not even a key was shown"
 
 
-def test_the_harvest_goes_on_when_the_node_is_not_known(node: Node, sender: Sender) -> None:
-    """For the clock it is an outcome; by hand it is an exit code."""
-    sender.harvest(1000)
+@nodes("paramiko")
+def test_the_harvest_goes_on_when_the_node_is_not_known(
+    node: Node, tmp_path: Path, world: World, quiet: Essence
+) -> None:
+    """For a harvest it is a line in its log; by hand it is an exit code."""
+    clock, books = Clock(tmp_path / "offset"), tmp_path / "harvest" / "m" / FILES
+    clock.at("2030-06-01T11:20:00")
+    table = node.settings()
     node.known_hosts.write_text("")
-    outcomes: SimpleQueue[Outcome] = SimpleQueue()
-    clock = clock_module.Clock(outcomes.put)
-    clock.add("transport", "0 0 1 1 *", lambda: str(sender.ship()))
-    clock.start()
-    clock.hasten("transport")
-    outcome = outcomes.get(timeout=PATIENCE_S)
-    clock.close(PATIENCE_S)
-    assert outcome.failure is not None and "nothing was sent. Add it" in outcome.failure
-    code, process = run(sender.folder, sender.command())
-    assert code == 3 and process.sentence == f"sheaf: {outcome.failure}"
-    assert sender.here() == sender.files
+    with media_held_after(books) as (media, may_go_on):
+        one = "extend_workers = 1"
+        harvest = Harvest(tmp_path / "harvest", world, media, settings=one, tables=table)
+        with Process(tmp_path / "said", harvest.command, **clock.environment) as process:
+            wait_until(books.exists, "media in the books")
+            clock.at("2030-06-01T12:00:00")
+            process.wait_for("nothing was sent. Add it, as [127.0.0.1]:")
+            before = len(media.paths)
+            may_go_on.set()
+            assert process.end() == 0, process.log
+            assert process.log.count("nothing was sent. Add it, as") == 2, "then, and at its end"
+        assert len(media.paths) > before
+    graph = records(harvest.places.graph)
+    assert graph["relation"] == quiet.graph["relation"]
+    assert {row[PATH]: row[SHA256] for row in graph["media"]} == quiet.files
+    code, by_hand = run(tmp_path / "by hand", main_py("ship", *harvest.words))
+    assert code == 3 and "nothing was sent. Add it, as" in by_hand.sentence
+    assert list(raw(node).iterdir()) == []
 
 
 # --- room on the node --------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import logging
 import shutil
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from tests.command import records
 from tests.command import run as run_script
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Clock, Process, wait_until
+from tests.faults.slow import media_held_after
 from tests.node import Node, SshdNode
 from tests.shipped import (
     NOT_YET,
@@ -34,13 +34,11 @@ from tests.shipped import (
 )
 from tests.soak.compare import PATH, SHA256
 from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
 from tests.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tools import lane, transport
 from tools.errors import Unreachable
 from tools.ledger import FILES
 
-PATIENCE_S = 30.0
 PASSWORD, PASSPHRASE, SECRET = "pr0xy-pa55/wörd", "0pen-sesame", "hmac-s3cret"
 QUOTED = "pr0xy-pa55%2Fw%C3%B6rd"
 TOLD_TO_NOBODY = (
@@ -104,16 +102,10 @@ def harvested_and_shipped(
     folder: Path, world: World, node: Node, secrets: Mapping[str, str]
 ) -> Live:
     """The rest of its media is held back until the first of it has arrived, on request."""
-    clock, may_go_on = Clock(folder / "offset"), threading.Event()
+    clock = Clock(folder / "offset")
     clock.at("2030-06-01T10:20:10")
     books = folder / "harvest" / "m" / FILES
-
-    def hold(_name: str, _paths: list[str]) -> bool:
-        if books.exists():
-            may_go_on.wait(2 * PATIENCE_S)
-        return False
-
-    with MediaWorld(hold) as media:
+    with media_held_after(books) as (media, may_go_on):
         one, table = "extend_workers = 1", node.settings(volume_mb=0.05)
         harvest = Harvest(folder / "harvest", world, media, "--verbose", settings=one, tables=table)
         environment = {**clock.environment, **secrets}

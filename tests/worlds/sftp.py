@@ -20,7 +20,7 @@ from paramiko.common import (
     OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED,
     OPEN_SUCCEEDED,
 )
-from paramiko.sftp import SFTP_FAILURE, SFTP_OK
+from paramiko.sftp import SFTP_FAILURE, SFTP_OK, SFTP_OP_UNSUPPORTED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -40,6 +40,8 @@ class Shelf:
     folder: Path
     remote: str
     runs_sha256sum = True
+    knows_posix_rename = True
+    gives_back: bytes | None = None  # instead of what a file holds
     refuse_writes_after: int | None = None
     refusals: int | None = None
     refused = 0
@@ -176,9 +178,14 @@ class Files(paramiko.SFTPServerInterface):
     def rename(self, oldpath: str, newpath: str) -> int:
         """As OpenSSH does it: never over a file that is there."""
         is_there = isinstance(self.lstat(newpath), SFTPAttributes)
-        return SFTP_FAILURE if is_there else self.posix_rename(oldpath, newpath)
+        return SFTP_FAILURE if is_there else self._replace(oldpath, newpath)
 
     def posix_rename(self, oldpath: str, newpath: str) -> int:
+        if not self._shelf.knows_posix_rename:
+            return SFTP_OP_UNSUPPORTED
+        return self._replace(oldpath, newpath)
+
+    def _replace(self, oldpath: str, newpath: str) -> int:
         return done(lambda: self._shelf.place(oldpath).replace(self._shelf.place(newpath)))
 
     def mkdir(self, path: str, attr: SFTPAttributes) -> int:
@@ -205,6 +212,10 @@ class Handle(paramiko.SFTPHandle):
         if self._shelf.refuses(offset + memoryview(data).nbytes):
             return SFTP_FAILURE
         return super().write(offset, data)
+
+    def read(self, offset: int, length: int) -> bytes | int:
+        given = self._shelf.gives_back
+        return super().read(offset, length) if given is None else given[offset : offset + length]
 
     def stat(self) -> SFTPAttributes | int:
         return answer(lambda: SFTPAttributes.from_stat(os.fstat(self.readfile.fileno())))
