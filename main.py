@@ -27,8 +27,10 @@ from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
+from tools.outcome import begin_to_count, nothing_kept
 from tools.progress import Progress, bar, summary
 from tools.sample import world
+from tools.seeds import seeds_of, told
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
 
@@ -104,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
         return 0
+    settings = with_seeds(settings, arguments)
     with only_instance(settings.state):
         return harvest(settings, arguments)
 
@@ -128,6 +131,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stack.enter_context(closing(job))
         run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
         stack.enter_context(closing(run_))
+        begin_to_count(run_.pools)
         check_graph(run_.pools, graph, settings.graph_url)
         run_.pools.remember({"limit": str(settings.limit or "")})
         if settings.extend.is_wanted:
@@ -148,10 +152,14 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             if transport is not None:
                 with bar("shipped", transport.backlog, arguments.quiet) as show:
                     assist.ship_rest(show)
+            graph_counts, by_type = counted(graph)
+            empty = nothing_kept(run_, job, settings, graph_counts)
+            run_.verdict = str(empty or run_.verdict)
         is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
         report = summary(
             run_.pools.counts(),
-            *counted(graph),
+            graph_counts,
+            by_type,
             {group.gist: group.number for group in look(settings.pools_file).groups},
             dict(job.refused.most_common()),
             progress,
@@ -160,12 +168,15 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         )
     if not arguments.quiet:
         print(report)
-        print(run_.verdict)
+        if empty is None:
+            print(run_.verdict)
     if is_given_up:
         raise StopHarvest(
             "the file was given up: `python history.py --failed` tells why; `python main.py retry`"
             ", then start again"
         )
+    if empty is not None:
+        raise empty
     return 0
 
 
@@ -240,7 +251,7 @@ def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
     flags = {name: getattr(arguments, name) for name in FLAGS}
-    flags["seeds"] = seeds_of(arguments.seed or [])
+    flags["seeds"] = arguments.seed
     if arguments.sample and flags["seeds"] is None:
         flags["seeds"] = (world.SEED,)
     settings = settings_of.load(arguments.config, flags)
@@ -260,18 +271,14 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
     return settings
 
 
-def seeds_of(given: Sequence[str]) -> tuple[str, ...] | None:
-    """Each is a URI, or a file with one on each line (# begins a remark)."""
-    seeds: list[str] = []
-    for each in given:
-        if each.startswith("/c/") or not Path(each).is_file():
-            seeds.append(each)
-            continue
-        lines = (
-            line.partition("#")[0].strip() for line in Path(each).read_text("utf-8").splitlines()
-        )
-        seeds += [line for line in lines if line]
-    return tuple(seeds) or None
+def with_seeds(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+    if arguments.all:
+        return settings
+    seeds = seeds_of(settings.seeds, settings.filter.languages)
+    for sentence in () if arguments.quiet else told(seeds):
+        print(sentence)
+    return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -199,15 +199,6 @@ def test_wrong_kinds_are_refused(text: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", ["dog", "/c/en/", "/c/en/a b", "/r/IsA", "http://example.org/dog", "", "/c/en/dog\n"]
-)
-def test_seeds_that_are_no_concepts_are_refused(seed: str) -> None:
-    assert refusal("", seeds=["/c/en/cat", seed]).endswith(
-        f"{seed!r} is not a concept: write it like /c/en/dog"
-    )
-
-
-@pytest.mark.parametrize(
     ("name", "hint"),
     [("Isa", "did you mean IsA?"), ("UsedFr", "did you mean UsedFor?"), ("zzz", "known: IsA, ")],
 )

@@ -36,9 +36,6 @@ LICENCES = (
 
 
 def check(settings: Settings) -> None:
-    for seed in settings.seeds:
-        if not uri.is_concept(seed):
-            raise UsageError(f"the seed {seed!r} is not a concept: write it like /c/en/dog")
     for name in ("fetch_workers", "extend_workers", "attempts"):
         _require(getattr(settings, name) >= 1, f"{name} must be at least 1")
     _require(settings.limit is None or settings.limit >= 1, "limit must be at least 1")

@@ -65,6 +65,13 @@ class GiveUp(HarvestError):
     """Permanent for this URI: park it with the reason and never ask again."""
 
 
+class UnknownConcept(GiveUp):
+    """The source was asked, and has no such concept."""
+
+    def __init__(self) -> None:
+        super().__init__("the source does not know this concept")
+
+
 class BadStatus(GiveUp):
     """The host answered, and its answer is no."""
 
@@ -111,3 +118,9 @@ class StateDamaged(Fatal):
     """The record of the harvest cannot be trusted; it is never replaced by itself."""
 
     exit_code = 6
+
+
+class NothingHarvested(Fatal):
+    """The harvest came to its end, and no relation was kept."""
+
+    exit_code = 7

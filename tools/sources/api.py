@@ -16,7 +16,15 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 
 from tools.add import Relation
-from tools.errors import GiveUp, HarvestError, RetryLater, ServerTrouble, Unavailable, Unreachable
+from tools.errors import (
+    GiveUp,
+    HarvestError,
+    RetryLater,
+    ServerTrouble,
+    Unavailable,
+    UnknownConcept,
+    Unreachable,
+)
 from tools.http import Client
 from tools.rules import Filter, relation_name
 
@@ -128,7 +136,7 @@ class ApiSource:
     def _raise(self, problem: Any, path: str) -> None:
         status = problem.get("status") if isinstance(problem, dict) else None
         if status == 404:
-            raise GiveUp("the source does not know this concept")
+            raise UnknownConcept
         raise ServerTrouble(f"{self._host} reports an error (status {status}) for {path}")
 
     @property
