@@ -64,7 +64,7 @@ def check(settings: Settings) -> None:
 
 
 def check_relations(names: Iterable[str]) -> None:
-    _require_known("relation", names, ALL_RELATIONS)
+    _require_known("relation", names, ALL_RELATIONS, "docs/dump.md lists them all")
 
 
 def _check_extend(extend: ExtendSettings) -> None:
@@ -118,10 +118,13 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _require_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+def _require_known(
+    what: str, names: Iterable[str], known: Sequence[str], otherwise: str = ""
+) -> None:
     for name in names:
         if name not in known:
-            raise UsageError(unknown(name, name, known).replace("setting", what))
+            sentence = unknown(name, name, known, otherwise)
+            raise UsageError(sentence.replace("setting", what, 1))
 
 
 def _require_proxy(name: str, url: str, schemes: Sequence[str]) -> None:
