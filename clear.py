@@ -5,6 +5,9 @@ a harvest that believes everything finished would leave an empty graph empty.
 
 from __future__ import annotations
 
+import tools.start  # noqa: F401  # before whatever may be missing
+
+# isort: split
 import argparse
 import sys
 from collections.abc import Sequence

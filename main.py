@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tools.start  # noqa: F401  # before whatever may be missing
+
+# isort: split
 import argparse
 import gc
 import logging

@@ -1,15 +1,15 @@
 """Where a walk begins: what a user types, or keeps in a file, as concepts.
 
-Promise: `Dog`, `ice cream`, `/c/en/dog/` and `https://conceptnet.io/c/en/dog` mean what they plainly
-mean; what is no concept is refused in a sentence with an example; nothing typed is ever replaced by
-the default seed.
+Promise: `Dog`, `ice cream`, `/c/en/dog/` and `https://conceptnet.io/c/en/dog` mean what they
+plainly mean; what is no concept is refused in a sentence with an example; nothing typed is ever
+replaced by the default seed.
 """
 
 from __future__ import annotations
 
 import codecs
-import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -64,8 +64,8 @@ def concept_of(text: str, language: str) -> str | None:
 
     >>> [concept_of(text, "en") for text in ("Dog", "ice cream", "the cat", "/c/de/Hund/", "#")]
     ['/c/en/dog', '/c/en/ice_cream', '/c/en/cat', '/c/de/hund', None]
-    >>> concept_of("https://api.conceptnet.io/c/fr/caf%C3%A9?limit=5", "en"), concept_of("a/b", "en")
-    ('/c/fr/café', None)
+    >>> concept_of("http://api.conceptnet.io/c/fr/caf%C3%A9?limit=5", "en")
+    '/c/fr/café'
     """
     text = text.strip()
     if site := _SITE.match(text):
@@ -143,13 +143,22 @@ def _is_file(given: str) -> bool:
     """Is a file meant? One that cannot be read is told of, not taken for a concept."""
     if given.startswith("/c/"):
         return False
-    if os.path.isdir(given):
+    mode = _mode(given)
+    if stat.S_ISDIR(mode):
         raise UsageError(
             f"the seed {given} is a folder: name a file in it, or write the concept like /c/en/dog"
         )
-    if not os.path.exists(given) and _FILE_NAME.fullmatch(given):
+    if not mode and _FILE_NAME.fullmatch(given):
         raise UsageError(f"there is no file {given}: --seed takes a concept, or a file of them")
-    return os.path.isfile(given)
+    return stat.S_ISREG(mode)
+
+
+def _mode(given: str) -> int:
+    """0 for what is no file of any kind."""
+    try:
+        return Path(given).stat().st_mode if given else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def _in_file(file: Path, languages: Sequence[str]) -> list[Seed]:
