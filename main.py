@@ -33,6 +33,7 @@ from tools.look import look
 from tools.outcome import begin_to_count, nothing_kept
 from tools.progress import Progress, bar, summary
 from tools.sample import world
+from tools.say import say
 from tools.seeds import seeds_of, told
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(arguments)
     except HarvestError as error:
-        print(f"sheaf: {error}", file=sys.stderr)
+        say(f"sheaf: {error}", sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # whoever reads what we print has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -170,9 +171,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             job.streamer.told() if job.streamer else {},
         )
     if not arguments.quiet:
-        print(report)
-        if empty is None:
-            print(run_.verdict)
+        say(report if empty else f"{report}\n{run_.verdict}")
     if is_given_up:
         raise StopHarvest(
             "the file was given up: `python history.py --failed` tells why; `python main.py retry`"
@@ -247,9 +246,9 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
     """Before there is a log: the old one goes with it."""
     if arguments.fresh and (aside := set_aside(settings.state)):
-        print(f"the old state is set aside in {aside}")
+        say(f"the old state is set aside in {aside}")
     if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
-        print(f"the old media are set aside in {aside}")
+        say(f"the old media are set aside in {aside}")
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
@@ -280,7 +279,7 @@ def with_seeds(settings: Settings, arguments: argparse.Namespace) -> Settings:
         return settings
     seeds = seeds_of(settings.seeds, settings.filter.languages)
     for sentence in () if arguments.quiet else told(seeds):
-        print(sentence)
+        say(sentence)
     return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
 
