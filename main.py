@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
+from tools.again import REAL, SAMPLE, facts_of
 from tools.assist import Assist
 from tools.belongings import check_graph, check_media
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
@@ -74,6 +75,7 @@ TARGETED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_intermixed_args(argv)
+    arguments.typed = sys.argv[1:] if argv is None else argv
     try:
         return run(arguments)
     except HarvestError as error:
@@ -124,10 +126,10 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
     with ExitStack() as stack:
-        world_name = "ConceptNet"
+        world_name = REAL
         if arguments.sample:
             settings = in_sample_world(settings, stack)
-            world_name = "the built-in sample"
+            world_name = SAMPLE
         password = settings.neo4j.password
         graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         stop = Event()
@@ -137,7 +139,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stack.enter_context(closing(run_))
         begin_to_count(run_.pools)
         check_graph(run_.pools, graph, settings.graph_url)
-        run_.pools.remember({"limit": str(settings.limit or "")})
+        run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})
         if settings.extend.is_wanted:
             check_media(run_.pools, job.ledger, settings)
         transport = shipper(run_, job.ledger, settings, stop)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from main import main
 from tools import seeds
+from tools.add import Entity
 from tools.errors import UsageError
+from tools.graphs import open_graph
 from tools.seeds import concept_of, seeds_of
 
 EXAMPLE = "write it like /c/en/dog, or just dog"
@@ -185,3 +189,21 @@ def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Path, "open", refused)  # root may read everything
     assert refusal(name) == "the seed file seeds.txt cannot be read: Permission denied"
+
+
+# --- other commands ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["credits", "sheet"])
+@pytest.mark.parametrize("text", ["Ice Cream", "https://conceptnet.io/c/en/ice_cream"])
+def test_a_concept_is_named_to_other_commands_in_the_same_way(
+    command: str, text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(open_graph("sqlite:g.db")) as graph:
+        graph.write([Entity.of("/c/en/ice_cream")], ())
+    flags = ["--graph", "sqlite:g.db", "--state", "s"]
+    assert main([command, text, *flags]) == 0
+    assert main([command, "/r/IsA", *flags]) == 2
+    assert f"'/r/IsA' is not a concept: {EXAMPLE}" in capfd.readouterr().err
+    assert main([command, "dgo", *flags]) == 2
+    assert "/c/en/dgo is not in the graph" in capfd.readouterr().err

@@ -89,7 +89,7 @@ def told(seeds: Sequence[Seed]) -> Iterator[str]:
         yield f"and {len(others) - MOST_TOLD:,} more are taken for concepts in the same way"
 
 
-def required_concept(text: str, languages: Sequence[str]) -> str:
+def concept_named(text: str, languages: Sequence[str]) -> str:
     """The one concept that a command is about."""
     return _required(text, languages[0], "")
 
