@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from main import main
+from tests.dump_world import signals_kept
+from tests.worlds.conceptnet import World, line
 from tools import seeds
 from tools.add import Entity
 from tools.errors import UsageError
@@ -207,3 +209,64 @@ def test_a_concept_is_named_to_other_commands_in_the_same_way(
     assert f"'/r/IsA' is not a concept: {EXAMPLE}" in capfd.readouterr().err
     assert main([command, "dgo", *flags]) == 2
     assert "/c/en/dgo is not in the graph" in capfd.readouterr().err
+
+
+# --- as the harvest takes them -------------------------------------------------------------
+
+
+def harvest(source: str, *flags: str) -> int:
+    return main(["--source", source, "--no-media", "--state", "s", *flags])
+
+
+def test_what_a_seed_was_taken_for_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with World([line("/r/IsA", "/c/en/dog", "/c/en/pet")]) as world, signals_kept():
+        assert harvest(world.url, "--seed", "Dog,/c/en/pet") == 0
+        assert capfd.readouterr().out.startswith("the seed 'Dog' is taken for /c/en/dog\nPools")
+        assert harvest(world.url, "--seed", "Dog", "-q") == 0
+        assert capfd.readouterr().out == ""
+
+
+def test_of_many_only_the_first_are_told() -> None:
+    many = seeds_of([",".join(f"Word {number}" for number in range(30))], ["en"])
+    *first, last = seeds.told(many)
+    assert len(first) == 10 and first[9] == "the seed 'Word 9' is taken for /c/en/word_9"
+    assert last == "and 20 more are taken for concepts in the same way"
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--seed", "/c/de/hund"], "the seed /c/de/hund is of the language de"),
+        (["--language", "de"], "the seed /c/en/pet is of the language en"),
+        (["--seed", "empty.txt"], "empty.txt names no seed"),
+        (["--seed", "."], "the seed . is a folder"),
+        (["--seed", "latin.txt"], "line 1 of latin.txt is not UTF-8"),
+        (["--seed", ""], "the seed '' is not a concept"),
+        (["--config", "none.toml"], "there is no seed"),
+        (["--language", ""], "filter.languages must name at least one language"),
+        (["--relations", ""], "filter.relations must name at least one relation"),
+    ],
+)
+def test_wrong_input_makes_nothing(
+    flags: list[str], sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file_of(b"", "empty.txt")
+    file_of(b"caf\xe9", "latin.txt")
+    file_of(b"seeds = []", "none.toml")
+    assert harvest("http://127.0.0.1:9", *flags) == 2
+    said = capfd.readouterr().err
+    assert said.startswith(f"sheaf: {sentence}") and len(said.splitlines()) == 1
+    assert not Path("s").exists()
+
+
+def test_seeds_may_stand_in_the_settings_as_words() -> None:
+    file_of(b'seeds = ["Hund"]\n[filter]\nlanguages = ["de"]', "sheaf.toml")
+    with World([line("/r/IsA", "/c/de/hund", "/c/de/tier")]) as world, signals_kept():
+        assert harvest(world.url, "-q") == 0
+
+
+def test_only_a_walk_needs_a_seed_of_its_language() -> None:
+    file_of(line("/r/IsA", "/c/de/hund", "/c/de/tier").encode(), "world.csv")
+    with signals_kept():
+        assert harvest("world.csv", "--all", "--language", "de", "-q") == 0
+    assert main(["survey", "world.csv", "--language", "de"]) == 0
