@@ -26,7 +26,7 @@ def headed(lines: int, *arguments: object) -> tuple[int, str]:
         env=clean_environment(),
     ) as process:
         os.close(writing)
-        with open(reading, encoding="utf-8") as output:
+        with os.fdopen(reading, encoding="utf-8") as output:
             read = "".join(output.readline() for _ in range(lines))
         try:
             return process.wait(timeout=60), read
