@@ -159,9 +159,9 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
                 with bar("shipped", transport.backlog, arguments.quiet) as show:
                     assist.ship_rest(show)
             graph_counts, by_type = counted(graph)
-            empty = nothing_kept(run_, job, settings, graph_counts)
+            is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
+            empty = None if is_given_up else nothing_kept(run_, job, settings, graph_counts)
             run_.verdict = str(empty or run_.verdict)
-        is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
         report = summary(
             run_.pools.counts(),
             graph_counts,

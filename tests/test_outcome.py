@@ -13,11 +13,12 @@ import pytest
 from main import main
 from tests.command import finished, records
 from tests.dump_world import signals_kept
-from tests.worlds.conceptnet import World, line
+from tests.graph_world import image
+from tests.worlds.conceptnet import World, about, fails, line, only
 from tests.worlds.media import MediaWorld
-from tools.add import Counts, Relation
+from tools.add import Adder, Attachment, Counts, Relation
 from tools.dump.build import open_index
-from tools.errors import GiveUp, NothingHarvested
+from tools.errors import GiveUp, LeftOut, NothingHarvested, UnknownConcept
 from tools.graphs import open_graph
 from tools.harvest import Harvest
 from tools.jobs.conceptnet import ConceptnetJob
@@ -121,7 +122,20 @@ def test_a_file_of_which_nothing_is_kept_is_told(
 
 def test_a_walk_over_a_file_is_told_too(file: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert harvest(file, "--seed", "thunder", "-q") == 7
-    assert "nothing in the file about this concept passes the filter" in last_words(capfd)
+    assert last_words(capfd) == (
+        "sheaf: nothing was harvested: nothing in the file about /c/en/thunder passes the filter; "
+        "give another --seed, or widen it with --relations, --with, --language or --min-weight"
+    )
+
+
+def test_what_failed_otherwise_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("strict.toml").write_text("attempts = 1\n[http]\ntries = 1\n")
+    with World(LINES, only(about("/c/en/dog"), fails(500))) as world:
+        assert harvest(world.url, "--seed", "dog", "--config", "strict.toml", "-q") == 7
+    assert last_words(capfd) == (
+        "sheaf: nothing was harvested: /c/en/dog failed (127.0.0.1 answered HTTP 500 (after 1 "
+        "attempts)); `python main.py retry`, then start again"
+    )
 
 
 def test_one_known_seed_is_enough(world: World) -> None:
@@ -151,33 +165,48 @@ def test_a_state_of_an_older_version_counted_nothing(world: World) -> None:
 
 def test_whoever_stops_it_is_not_told_that_it_failed(tmp_path: Path, world: World) -> None:
     with world_of_harvest(tmp_path, world.url) as harvest_:
-        harvest_.run(lambda: harvest_._notes.put("stop"))
-        assert harvest_.was_stopped
+        know_nobody(harvest_, UnknownConcept())
+        harvest_.run()
+        assert why_nothing(harvest_, tmp_path) is not None
+        harvest_._begin_to_stop(0.0)
         assert why_nothing(harvest_, tmp_path) is None
 
 
 class Advised:
     """A source that knows nobody, but similar names."""
 
+    def __init__(self, error: GiveUp) -> None:
+        self._error = error
+
     def check(self) -> None: ...
     def page(self, concept: str) -> list[Relation]:
-        raise GiveUp("the source does not know this concept")
+        raise self._error
 
     def near(self, concept: str) -> list[str]:
         return [f"{concept}x", f"{concept}y"]
 
 
-def test_near_names_are_offered(tmp_path: Path, world: World) -> None:
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (UnknownConcept(), "the source does not know /c/en/pet"),
+        (LeftOut(), "nothing in the file about /c/en/pet passes the filter"),
+    ],
+)
+def test_near_names_are_offered(tmp_path: Path, world: World, error: GiveUp, sentence: str) -> None:
     with world_of_harvest(tmp_path, world.url) as harvest_:
-        job = harvest_.job
-        assert isinstance(job, ConceptnetJob)
-        job.source = source = Advised()
-        job.workers["fetch"]._source = source  # type: ignore[attr-defined]
+        know_nobody(harvest_, error)
         harvest_.run()
-        assert str(why_nothing(harvest_, tmp_path)) == (
-            "nothing was harvested: the source does not know /c/en/pet; did you mean /c/en/petx? "
-            "Give another --seed"
-        )
+        said = str(why_nothing(harvest_, tmp_path))
+    assert said.startswith(
+        f"nothing was harvested: {sentence}; did you mean /c/en/petx? Give another --seed"
+    )
+
+
+def know_nobody(harvest_: Harvest, error: GiveUp) -> None:
+    assert isinstance(harvest_.job, ConceptnetJob)
+    harvest_.job.source = source = Advised(error)
+    harvest_.job.workers["fetch"]._source = source  # type: ignore[attr-defined]
 
 
 def why_nothing(harvest_: Harvest, folder: Path) -> NothingHarvested | None:
@@ -227,3 +256,12 @@ def test_no_media_without_an_owner(tmp_path: Path, world: World, media: MediaWor
     graph = records(Path("s", "graph.db"))
     owners = {row[1] for row in graph["media"]}
     assert owners == {"/c/en/dog"} == {row[0] for row in graph["entity"]}
+
+
+def test_media_bring_their_owner_where_an_older_version_left_it_out() -> None:
+    file = image("en/dog/image/0.jpg")
+    relation = "/a/[/r/HasA/,/c/en/dog/,/c/en/tail/]"
+    with closing(open_graph("sqlite:g.db")) as graph:
+        Adder(graph)([Attachment("/c/en/dog", [file], {}), Attachment(relation, [], {})])
+        assert graph.counts() == (1, 0, 1)
+        assert graph.media_of(["/c/en/dog"]) == {"/c/en/dog": [file]}

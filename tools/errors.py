@@ -72,6 +72,13 @@ class UnknownConcept(GiveUp):
         super().__init__("the source does not know this concept")
 
 
+class LeftOut(GiveUp):
+    """Only what the filter keeps was asked for it: it may be unknown, or rejected."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing in the file about this concept passes the filter")
+
+
 class BadStatus(GiveUp):
     """The host answered, and its answer is no."""
 

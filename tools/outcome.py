@@ -6,11 +6,13 @@ others brought.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
 from tools.add import Counts
-from tools.errors import NothingHarvested, UnknownConcept
-from tools.fetch import KEPT, TOO_LIGHT
+from tools.errors import HarvestError, LeftOut, NothingHarvested, UnknownConcept
+from tools.fetch import KEPT, TOO_LIGHT, Source
 from tools.harvest import Harvest
 from tools.jobs.conceptnet import ConceptnetJob
 from tools.look import failed
@@ -53,25 +55,34 @@ def _reason(pools: Pools, job: ConceptnetJob, settings: Settings) -> str:
         lines, name = job.streamer.told()["lines"], job.streamer.lines.path.name
         return f"none of the {lines:,} lines of {name} passes the filter; {WIDEN}"
     seeds = list(job.seeds[0].uris)
-    reasons = {uri: reason for uri, reason, _ in failed(settings.pools_file) if uri in set(seeds)}
-    unknown = [seed for seed in seeds if reasons.get(seed) == str(UnknownConcept())]
-    if unknown:
-        hint = _hint(job, unknown[0])
-        return f"the source does not know {_named(unknown)}; {hint} --seed"
+    wanted = set(seeds)
+    reasons = {uri: reason for uri, reason, _ in failed(settings.pools_file) if uri in wanted}
     if reasons:
-        seed, reason = next(iter(reasons.items()))
-        return f"{seed} failed ({reason}); `python history.py --failed` names all"
+        return _why_failed(reasons, job)
     if pools.tallied(TOO_LIGHT):
-        least = settings.filter.min_weight
+        least = f"{settings.filter.min_weight:.15g}"
         return (
             f"every relation of {_named(seeds)} that the filter could keep weighs less than "
-            f"{least:.15g}; lower --min-weight"
+            f"{least}; lower --min-weight"
         )
     return f"the filter rejects every relation of {_named(seeds)}; {WIDEN}"
 
 
-def _hint(job: ConceptnetJob, concept: str) -> str:
-    near = job.source.near(concept) if isinstance(job.source, Suggests) else []
+def _why_failed(reasons: Mapping[str, str], job: ConceptnetJob) -> str:
+    for error in (UnknownConcept(), LeftOut()):
+        if seeds := [seed for seed, reason in reasons.items() if reason == str(error)]:
+            what = str(error).replace("this concept", _named(seeds))
+            otherwise = f", or {WIDEN}" if isinstance(error, LeftOut) else ""
+            return f"{what}; {_hint(job.source, seeds[0])} --seed{otherwise}"
+    seed, reason = next(iter(reasons.items()))
+    return f"{seed} failed ({reason}); `python main.py retry`, then start again"
+
+
+def _hint(source: Source, concept: str) -> str:
+    near: list[str] = []
+    if isinstance(source, Suggests):
+        with suppress(HarvestError):  # it is only a hint
+            near = source.near(concept)
     return f"did you mean {near[0]}? Give another" if near else "give another"
 
 

@@ -14,7 +14,7 @@ from tools.add import Relation
 from tools.dump.build import open_index, whole_index
 from tools.dump.index import Index
 from tools.dump.row import relation_of
-from tools.errors import GiveUp, UnknownConcept
+from tools.errors import LeftOut, UnknownConcept
 from tools.progress import byte_bar
 from tools.rules import Filter
 
@@ -42,7 +42,7 @@ class DumpSource:
     def _require_in_file(self, concept: str) -> None:
         """An index of what a filter keeps cannot tell what it left out from what is unknown."""
         if self._whole is None:
-            raise GiveUp("nothing in the file about this concept passes the filter")
+            raise LeftOut
         if not self._whole.knows(concept):
             raise UnknownConcept
 
