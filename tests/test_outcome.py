@@ -13,10 +13,9 @@ import pytest
 from main import main
 from tests.command import finished, records
 from tests.dump_world import signals_kept
-from tests.graph_world import image
 from tests.worlds.conceptnet import World, about, fails, line, only
 from tests.worlds.media import MediaWorld
-from tools.add import Adder, Attachment, Counts, Relation
+from tools.add import Adder, Attachment, Counts, Media, Relation
 from tools.dump.build import open_index
 from tools.errors import GiveUp, LeftOut, NothingHarvested, UnknownConcept
 from tools.graphs import open_graph
@@ -142,6 +141,11 @@ def test_one_known_seed_is_enough(world: World) -> None:
     assert harvest(world.url, "--seed", "dgo,dog", "-q") == 0
 
 
+def test_a_good_harvest_warns_of_nothing(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    assert harvest(world.url, "--seed", "/c/en/dog") == 0
+    assert "WARNING" not in capfd.readouterr().err
+
+
 def test_what_earlier_runs_kept_counts(world: World) -> None:
     flags = ("--seed", "dog", "-q")
     assert harvest(world.url, *flags) == 0
@@ -159,7 +163,7 @@ def test_a_state_of_an_older_version_counted_nothing(world: World) -> None:
     assert harvest(world.url, "--seed", "dog", "-q") == 0
     with closing(sqlite3.connect("s/pools.db")) as db, db:
         db.execute("UPDATE tally SET counts = json_remove(counts, '$.relations_kept')")
-        db.execute("DELETE FROM meta WHERE key = 'relations'")
+        db.execute("DELETE FROM meta WHERE key = 'kept'")
     assert harvest(world.url, "--seed", "dog", "-q") == 0
 
 
@@ -259,7 +263,10 @@ def test_no_media_without_an_owner(tmp_path: Path, world: World, media: MediaWor
 
 
 def test_media_bring_their_owner_where_an_older_version_left_it_out() -> None:
-    file = image("en/dog/image/0.jpg")
+    file = Media(
+        *("en/dog/image/0.jpg", "image", "image/jpeg", "ab", 1, None, None, None),
+        *(None, None, None, None, None, None),
+    )
     relation = "/a/[/r/HasA/,/c/en/dog/,/c/en/tail/]"
     with closing(open_graph("sqlite:g.db")) as graph:
         Adder(graph)([Attachment("/c/en/dog", [file], {}), Attachment(relation, [], {})])

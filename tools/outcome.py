@@ -21,7 +21,7 @@ from tools.settings import Settings
 
 MOST_NAMED = 3
 WIDEN = "widen it with --relations, --with, --language or --min-weight"
-_COUNTED = {"relations": "counted"}
+_COUNTED = {"kept": "counted"}
 
 
 @runtime_checkable
