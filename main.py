@@ -329,7 +329,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--split-seed", type=int, metavar="N", help="for export to pykeen: another split (0)")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
-    add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
+    add(
+        "--seed",
+        action="append",
+        metavar="CONCEPT",
+        help="where to begin: dog or /c/en/dog, several with commas, or a file (repeatable)",
+    )
     add("--source", help="a ConceptNet server, or an assertions file (.csv, .csv.gz, .csv.zst)")
     add("--all", action="store_true", help="everything in the file that passes the filter")
     add("--language", type=_words, metavar="CODES", help="keep these languages, like en,de")
