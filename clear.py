@@ -5,6 +5,9 @@ a harvest that believes everything finished would leave an empty graph empty.
 
 from __future__ import annotations
 
+import tools.start  # noqa: F401  # before whatever may be missing
+
+# isort: split
 import argparse
 import sys
 from collections.abc import Sequence
@@ -16,6 +19,7 @@ from tools.graphs import name_of, open_graph, visit_graph
 from tools.instance import only_instance
 from tools.ledger import Ledger
 from tools.progress import bar
+from tools.say import say
 from tools.settings import Settings, add_place_flags, load_places
 from tools.state import set_aside, set_pools_aside
 
@@ -25,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return clear(load_places(arguments), arguments)
     except HarvestError as error:
-        print(f"clear: {error}", file=sys.stderr)
+        say(f"clear: {error}", sys.stderr)
         return error.exit_code
 
 

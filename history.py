@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tools.start  # noqa: F401  # before whatever may be missing
+
+# isort: split
 import argparse
 import os
 import sys
@@ -17,6 +20,7 @@ from tools.graphs import look as look_at_graph
 from tools.look import all_samples, failed, look
 from tools.report import View, as_json, as_text, failed_line, verdict_line
 from tools.running import running
+from tools.say import say
 from tools.settings import Settings, add_place_flags, load_places
 from tools.state import snapshots
 
@@ -29,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(arguments)
     except HarvestError as error:
-        print(f"history: {error}", file=sys.stderr)
+        say(f"history: {error}", sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # whoever reads what we print has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

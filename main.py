@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tools.start  # noqa: F401  # before whatever may be missing
+
+# isort: split
 import argparse
 import gc
 import logging
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
+from tools.again import REAL, SAMPLE, facts_of
 from tools.assist import Assist
 from tools.belongings import check_graph, check_media
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
@@ -27,8 +31,11 @@ from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
+from tools.outcome import begin_to_count, nothing_kept
 from tools.progress import Progress, bar, summary
 from tools.sample import world
+from tools.say import say
+from tools.seeds import seeds_of, told
 from tools.settings import Settings
 from tools.state import remove_unfinished, restore, set_aside
 
@@ -69,10 +76,11 @@ TARGETED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_intermixed_args(argv)
+    arguments.typed = sys.argv[1:] if argv is None else argv
     try:
         return run(arguments)
     except HarvestError as error:
-        print(f"sheaf: {error}", file=sys.stderr)
+        say(f"sheaf: {error}", sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # whoever reads what we print has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -109,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
         return 0
+    settings = with_seeds(settings, arguments)
     with only_instance(settings.state):
         return harvest(settings, arguments)
 
@@ -122,10 +131,10 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
     with ExitStack() as stack:
-        world_name = "ConceptNet"
+        world_name = REAL
         if arguments.sample:
             settings = in_sample_world(settings, stack)
-            world_name = "the built-in sample"
+            world_name = SAMPLE
         password = settings.neo4j.password
         graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
         stop = Event()
@@ -133,8 +142,9 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stack.enter_context(closing(job))
         run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
         stack.enter_context(closing(run_))
+        begin_to_count(run_.pools)
         check_graph(run_.pools, graph, settings.graph_url)
-        run_.pools.remember({"limit": str(settings.limit or "")})
+        run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})
         if settings.extend.is_wanted:
             check_media(run_.pools, job.ledger, settings)
         transport = shipper(run_, job.ledger, settings, stop)
@@ -153,10 +163,14 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             if transport is not None:
                 with bar("shipped", transport.backlog, arguments.quiet) as show:
                     assist.ship_rest(show)
-        is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
+            graph_counts, by_type = counted(graph)
+            is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
+            empty = None if is_given_up else nothing_kept(run_, job, settings, graph_counts)
+            run_.verdict = str(empty or run_.verdict)
         report = summary(
             run_.pools.counts(),
-            *counted(graph),
+            graph_counts,
+            by_type,
             {group.gist: group.number for group in look(settings.pools_file).groups},
             dict(job.refused.most_common()),
             progress,
@@ -164,13 +178,14 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             job.told(),
         )
     if not arguments.quiet:
-        print(report)
-        print(run_.verdict)
+        say(report if empty else f"{report}\n{run_.verdict}")
     if is_given_up:
         raise StopHarvest(
             "the file was given up: `python history.py --failed` tells why; `python main.py retry`"
             ", then start again"
         )
+    if empty is not None:
+        raise empty
     return 0
 
 
@@ -240,14 +255,14 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
     """Before there is a log: the old one goes with it."""
     if arguments.fresh and (aside := set_aside(settings.state)):
-        print(f"the old state is set aside in {aside}")
+        say(f"the old state is set aside in {aside}")
     if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
-        print(f"the old media are set aside in {aside}")
+        say(f"the old media are set aside in {aside}")
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
     flags = {name: getattr(arguments, name) for name in FLAGS}
-    flags["seeds"] = seeds_of(arguments.seed or [])
+    flags["seeds"] = arguments.seed
     if arguments.sample and flags["seeds"] is None:
         flags["seeds"] = (world.SEED,)
     settings = settings_of.load(arguments.config, flags)
@@ -267,18 +282,14 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
     return settings
 
 
-def seeds_of(given: Sequence[str]) -> tuple[str, ...] | None:
-    """Each is a URI, or a file with one on each line (# begins a remark)."""
-    seeds: list[str] = []
-    for each in given:
-        if each.startswith("/c/") or not Path(each).is_file():
-            seeds.append(each)
-            continue
-        lines = (
-            line.partition("#")[0].strip() for line in Path(each).read_text("utf-8").splitlines()
-        )
-        seeds += [line for line in lines if line]
-    return tuple(seeds) or None
+def with_seeds(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+    if arguments.all:
+        return settings
+    seeds = seeds_of(settings.seeds, settings.filter.languages)
+    for sentence in () if arguments.quiet else told(seeds):
+        say(sentence)
+    return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -325,7 +336,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--split-seed", type=int, metavar="N", help="for export to pykeen: another split (0)")
     add("--sample", action="store_true", help="harvest the built-in sample world, offline")
-    add("--seed", action="append", metavar="URI", help="where to begin (repeatable, or a file)")
+    add(
+        "--seed",
+        action="append",
+        metavar="CONCEPT",
+        help="where to begin: dog or /c/en/dog, several with commas, or a file (repeatable)",
+    )
     add("--source", help="a ConceptNet server, or an assertions file (.csv, .csv.gz, .csv.zst)")
     add("--all", action="store_true", help="everything in the file that passes the filter")
     add("--language", type=_words, metavar="CODES", help="keep these languages, like en,de")

@@ -79,7 +79,7 @@ def test_a_snapshot_is_not_restored_over_a_leftover_that_cannot_be_removed(
 
 
 def test_a_bad_seed_is_refused(tmp_path: Path) -> None:
-    done = run("main.py", *harvest_flags(tmp_path, "http://127.0.0.1:9", "dog"))
+    done = run("main.py", *harvest_flags(tmp_path, "http://127.0.0.1:9", "/r/dog"))
     assert done.returncode == 2
     assert "write it like /c/en/dog" in says(done)
     assert not (tmp_path / "state").exists()
@@ -384,7 +384,7 @@ def test_changed_settings_are_told_on_resume(tmp_path: Path, world: World) -> No
 
 def test_logs_are_json_on_request_and_one_line_each(tmp_path: Path) -> None:
     with World([line("/r/IsA", SEED, "/c/en/x")]) as world:
-        flags = harvest_flags(tmp_path, world.url, "/c/en/unknown", "--log-json")
+        flags = harvest_flags(tmp_path, world.url, f"{SEED},/c/en/unknown", "--log-json")
         done = run("main.py", *flags)
     events = [json.loads(each) for each in done.stderr.splitlines()]
     assert any("does not know this concept" in event["message"] for event in events)

@@ -13,6 +13,7 @@ from main import main
 from tests.command import BruteForce, records
 from tests.dump_world import signals_kept
 from tests.worlds.conceptnet import line
+from tools.add import Entity
 from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
 from tools.sample import world as sample
@@ -37,8 +38,11 @@ def harvested(name: str, source: object, *flags: object) -> Graph:
 
 def reachable(everything: Graph, file: BruteForce, seed: str) -> Graph:
     concepts, relations = file.walk(seed)
+    entities = {str(row[0]): row for row in everything["entity"] if row[0] in concepts}
+    no_media = (None, None, None)
+    entities.setdefault(seed, (*Entity.of(seed), *no_media))  # in no line, only its senses are
     return {
-        "entity": [row for row in everything["entity"] if row[0] in concepts],
+        "entity": [entities[uri] for uri in sorted(entities)],
         "relation": [row for row in everything["relation"] if row[0] in relations],
         "media": [],
     }

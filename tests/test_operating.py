@@ -30,7 +30,14 @@ from tests.worlds.conceptnet import World
 from tests.worlds.media import MediaWorld
 from tools import assist
 from tools import harvest as harvesting
-from tools.errors import AlreadyRunning, StateDamaged, StopHarvest, Unreachable, UsageError
+from tools.errors import (
+    AlreadyRunning,
+    NothingHarvested,
+    StateDamaged,
+    StopHarvest,
+    Unreachable,
+    UsageError,
+)
 from tools.notify import Notices
 from tools.settings import NoticeSettings, Settings
 from tools.state import newest_good_snapshot, snapshot
@@ -80,7 +87,9 @@ def analyze(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_does_not_pass_by_itself_is_not_tried_again(unit: dict[str, list[str]]) -> None:
-    lasting = {each.exit_code for each in (UsageError, AlreadyRunning, StateDamaged)}
+    lasting = {
+        each.exit_code for each in (UsageError, AlreadyRunning, StateDamaged, NothingHarvested)
+    }
     passing = {each.exit_code for each in (Unreachable, StopHarvest)}
     prevented = {int(code) for code in unit["RestartPreventExitStatus"][0].split()}
     assert unit["Restart"] == ["on-failure"]
@@ -169,7 +178,7 @@ def test_every_command_of_the_document_is_understood(command: str) -> None:
 
 def test_every_exit_code_is_explained() -> None:
     explained = [int(code) for code in re.findall(r"^\| (\d+) \|", DOCUMENT, re.MULTILINE)]
-    fatal = (UsageError, Unreachable, AlreadyRunning, StopHarvest, StateDamaged)
+    fatal = (UsageError, Unreachable, AlreadyRunning, StopHarvest, StateDamaged, NothingHarvested)
     assert explained == sorted({0, 1, *(each.exit_code for each in fatal), SECOND_SIGNAL})
 
 

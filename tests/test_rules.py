@@ -192,6 +192,20 @@ def test_what_a_relation_is_searched_by(relation: str, text: str) -> None:
     assert relation_search_text(relation, "/c/en/dog", "/c/en/bark") == text
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "text"),
+    [
+        ("/c/de/hund", "/c/de/bellen", "hund bellen"),
+        ("/c/zh/桌子", "/c/zh/木头", "桌子 木头"),
+        ("/c/en/dog", "/c/de/bellen", "dog bellen"),
+        ("/c/de/hund/n", "/c/en/bark", "hund bark"),
+        ("/c/en/dog/n", "/c/en/bark/v", "dog can bark"),
+    ],
+)
+def test_english_words_stand_between_english_words_only(start: str, end: str, text: str) -> None:
+    assert relation_search_text("CapableOf", start, end) == text
+
+
 def test_every_connective_is_tested() -> None:
     assert set(SEARCHES) == set(CONNECTIVES)
 
@@ -209,7 +223,8 @@ def test_every_connective_is_tested() -> None:
 )
 def test_a_concept_is_searched_by_its_label(concept: str, text: str) -> None:
     assert concept_search_text(concept) == text
-    assert relation_search_text("HasA", concept, concept) == f"{text} has {text}"
+    has = "has " if concept.startswith("/c/en/") else ""
+    assert relation_search_text("HasA", concept, concept) == f"{text} {has}{text}"
 
 
 def test_a_relation_has_a_short_name() -> None:

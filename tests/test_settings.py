@@ -15,7 +15,7 @@ import pytest
 
 from tools.bounds import MOST
 from tools.errors import UsageError
-from tools.rules import RELATIONS
+from tools.rules import ALL_RELATIONS, RELATIONS
 from tools.secret import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
 from tools.settings import (
     DEFAULT_FILE,
@@ -29,6 +29,7 @@ from tools.settings import (
 )
 
 EXAMPLE = Path(__file__).parents[1] / "sheaf.example.toml"
+LISTED = "docs/dump.md lists them all"
 PROXY = "socks5h://me:hunter2@10.0.0.1:1080"
 
 
@@ -208,21 +209,45 @@ def test_wrong_kinds_are_refused(text: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", ["dog", "/c/en/", "/c/en/a b", "/r/IsA", "http://example.org/dog", "", "/c/en/dog\n"]
-)
-def test_seeds_that_are_no_concepts_are_refused(seed: str) -> None:
-    assert refusal("", seeds=["/c/en/cat", seed]).endswith(
-        f"{seed!r} is not a concept: write it like /c/en/dog"
-    )
-
-
-@pytest.mark.parametrize(
     ("name", "hint"),
-    [("Isa", "did you mean IsA?"), ("UsedFr", "did you mean UsedFor?"), ("zzz", "known: IsA, ")],
+    [("Isa", "did you mean IsA?"), ("UsedFr", "did you mean UsedFor?"), ("zzz", LISTED)],
 )
 def test_unknown_relations_are_refused(name: str, hint: str) -> None:
     sentence = refusal(f'[filter]\nrelations = ["IsA", "{name}"]')
-    assert sentence.startswith(f"unknown relation {name}; {hint}")
+    assert sentence == f"unknown relation {name}; {hint}"
+
+
+def test_all_relations_are_listed_where_a_user_is_sent() -> None:
+    listed = (EXAMPLE.parent / "docs" / "dump.md").read_text(encoding="utf-8")
+    assert set(ALL_RELATIONS) <= set(re.findall(r"\w+", listed))
+
+
+@pytest.mark.parametrize("given", ["isa", "ISA", "/r/IsA", "IsA"])
+def test_a_flag_names_relations_in_any_case(given: str) -> None:
+    assert narrowed(Settings(), relations=(given,)).filter.relations == ("IsA",)
+    assert "relatedto" not in RELATIONS
+    wider = narrowed(Settings(), plus=("relatedto",), minus=(given,)).filter.relations
+    assert wider == (*RELATIONS[1:], "RelatedTo")
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [("isaa", "did you mean IsA?"), ("used_for", "did you mean UsedFor?")]
+)
+def test_a_flag_that_names_no_relation_gets_the_nearest(given: str, hint: str) -> None:
+    for flag in ("relations", "plus", "minus"):
+        with pytest.raises(UsageError, match=re.escape(f"unknown relation {given}; {hint}")):
+            narrowed(Settings(), **{flag: (given,)})  # type: ignore[arg-type]
+
+
+def test_a_flag_that_names_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="relations must name at least one relation"):
+        narrowed(Settings(), relations=())
+    with pytest.raises(UsageError, match="languages must name at least one language"):
+        narrowed(Settings(), languages=())
+
+
+def test_languages_may_be_typed_in_capitals() -> None:
+    assert narrowed(Settings(), languages=("EN", "De")).filter.languages == ("en", "de")
 
 
 @pytest.mark.parametrize(

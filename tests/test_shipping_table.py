@@ -111,7 +111,7 @@ def limit(_node: Node, sender: Sender) -> str:
         transport_ = transport_of(sender.settings, ledger, lambda errand: errand(), Event())
         transport_.complete()
         tell = lambda *text: sentences.extend(text)  # noqa: E731
-        Backlog([], lambda: transport_.backlog, 10, tell, lambda: None)()
+        Backlog([], lambda: transport_.backlog, 10, tell, lambda: True)()
     return "\n".join(sentences)
 
 

@@ -153,7 +153,11 @@ class Adder:
             self._attach(attachments)
 
     def _attach(self, attachments: Sequence[Attachment]) -> None:
-        """First the graph: what it does not take must not stand in the books."""
+        """First the graph: what it does not take must not stand in the books. No file without its
+        concept: one that an older version left out is written now."""
+        owners = [each.owner for each in attachments if not each.owner.startswith("/a/")]
+        if owners:
+            self._graph.write(map(Entity.of, owners), ())
         self._graph.attach({each.owner: each.media for each in attachments})
         self._book(attachments)
         for each in attachments:

@@ -73,9 +73,6 @@ USUAL_TIMES = ("0 * * * *", "* * * * *")
 
 
 def check(settings: Settings) -> None:
-    for seed in settings.seeds:
-        sentence = f"the seed {seed!r} is not a concept: write it like /c/en/dog"
-        _require(uri.is_concept(seed), sentence, "seeds")
     for name, most in MOST.items():
         _require(attrgetter(name)(settings) <= most, f"{name} must be at most {most:,}")
     weight = settings.filter.min_weight
@@ -118,7 +115,9 @@ def finite(text: str) -> float:
 
 
 def check_relations(names: Iterable[str]) -> None:
-    _require_known("relation", names, ALL_RELATIONS, "filter.relations")
+    _require_known(
+        "relation", names, ALL_RELATIONS, "filter.relations", "docs/dump.md lists them all"
+    )
 
 
 def _check_times(settings: Settings) -> None:
@@ -186,10 +185,12 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _require_known(what: str, names: Iterable[str], known: Sequence[str], setting: str) -> None:
+def _require_known(
+    what: str, names: Iterable[str], known: Sequence[str], setting: str, otherwise: str = ""
+) -> None:
     for name in names:
         if name not in known:
-            sentence = unknown(name, name, known).replace("setting", what, 1)
+            sentence = unknown(name, name, known, otherwise).replace("setting", what, 1)
             raise WrongSetting(setting, sentence)
 
 

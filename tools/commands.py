@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tools import credits
 from tools.add import Counts, Graph
+from tools.again import command_of
 from tools.copying import copy
 from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
@@ -31,6 +32,7 @@ from tools.progress import bar, byte_bar
 from tools.proxy import Proxies
 from tools.rules import Filter
 from tools.sample import world
+from tools.seeds import concept_named
 from tools.settings import Settings
 from tools.wishes import wish_for_retry
 
@@ -99,7 +101,8 @@ def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
     """Of one concept and its relations, or of everything."""
     if arguments.format not in (None, "text", "csv"):
         raise UsageError(f"credits cannot print {arguments.format!r}: take text or csv")
-    wanted = None if arguments.target is None else [arguments.target]
+    languages = settings.filter.languages
+    wanted = None if arguments.target is None else [concept_named(arguments.target, languages)]
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
         found = credits.credits(graph, wanted)
         if arguments.format == "csv":
@@ -116,7 +119,8 @@ def write_sheets(settings: Settings, arguments: argparse.Namespace) -> int:
 
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
         if arguments.target is not None:
-            print(sheet(graph, settings.media, arguments.target, settings.sheets))
+            concept = concept_named(arguments.target, settings.filter.languages)
+            print(sheet(graph, settings.media, concept, settings.sheets))
         elif page := latest_sheets(graph, settings, arguments.quiet):
             print(page)
         else:
@@ -185,7 +189,8 @@ def retry(settings: Settings, reason: str) -> int:
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
     try:
         with only_instance(settings.state), closing(Pools(file, stages(settings))) as pools:
-            print(f"{pools.revive(reason):,} go back to work; python main.py goes on")
+            command = command_of(pools.remembered())
+            print(f"{pools.revive(reason):,} go back to work; `{command}` goes on")
     except AlreadyRunning:
         wish_for_retry(settings.state, reason)
         print("the harvest that runs puts them back to work within a minute")

@@ -65,6 +65,20 @@ class GiveUp(HarvestError):
     """Permanent for this URI: park it with the reason and never ask again."""
 
 
+class UnknownConcept(GiveUp):
+    """The source was asked, and has no such concept."""
+
+    def __init__(self) -> None:
+        super().__init__("the source does not know this concept")
+
+
+class LeftOut(GiveUp):
+    """Only what the filter keeps was asked for it: it may be unknown, or rejected."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing in the file about this concept passes the filter")
+
+
 class BadStatus(GiveUp):
     """The host answered, and its answer is no."""
 
@@ -119,3 +133,9 @@ class StateDamaged(Fatal):
     """The record of the harvest cannot be trusted; it is never replaced by itself."""
 
     exit_code = 6
+
+
+class NothingHarvested(Fatal):
+    """The harvest came to its end, and no relation was kept."""
+
+    exit_code = 7

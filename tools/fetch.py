@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Protocol
 
 from tools import uri
 from tools.add import Entity, Page, Relation, endpoints
 from tools.rules import Filter, is_showable
 from tools.stage import Done, Found, Task
+
+KEPT, TOO_LIGHT = "relations_kept", "relations_too_light"
+"""What the pools count: relations on all pages, and those that only weigh too little."""
 
 
 class Source(Protocol):
@@ -33,15 +38,23 @@ class Fetcher:
         self._shows_relations = ground in ("relations", "both")
 
     def __call__(self, task: Task) -> Done:
-        kept = [each for each in self._source.page(task.uri) if self._keeps(task.uri, each)]
+        listed = self._source.page(task.uri)
+        kept = [each for each in listed if self._keeps(task.uri, each)]
         concepts = endpoints(kept)
-        page = Page([Entity.of(each) for each in concepts], kept)
+        # The source knows it: it is in the graph even if nothing else of its page is.
+        page = Page([Entity.of(each) for each in dict.fromkeys([task.uri, *concepts])], kept)
+        tally = {KEPT: len(kept)} if kept else self._too_light(task.uri, listed)
         if self._depth is not None and task.depth >= self._depth:
             concepts = []
         found = [Found(task.stage.name, concepts)]
         if self._shows_relations:
             found.append(Found("extend", [each.uri for each in kept if is_groundable(each)]))
-        return Done(self._next, found, page)
+        return Done(self._next, found, page, tally)
+
+    def _too_light(self, concept: str, listed: Sequence[Relation]) -> dict[str, int]:
+        heavier = (each._replace(weight=math.inf) for each in listed)
+        number = sum(self._keeps(concept, each) for each in heavier)
+        return {TOO_LIGHT: number} if number else {}
 
     def _keeps(self, concept: str, each: Relation) -> bool:
         return self._wanted.keeps(

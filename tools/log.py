@@ -8,6 +8,7 @@ import logging.handlers
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -40,10 +41,13 @@ class _Json(logging.Formatter):
 
 
 class _AboveTheBars(logging.StreamHandler[TextIO]):
-    """Writes without tearing the progress bars."""
+    """Writes without tearing the progress bars. A line that nobody reads any more is lost; the
+    file still has it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tqdm.write(self.format(record), file=sys.stderr)
+        line = self.format(record)
+        with suppress(OSError):  # whoever logs has something else to do
+            tqdm.write(line, file=sys.stderr)
 
 
 class _Rotated(logging.handlers.RotatingFileHandler):

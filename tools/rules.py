@@ -103,7 +103,10 @@ def concept_search_text(concept: str) -> str:
 
 
 def relation_search_text(relation: str, start: str, end: str) -> str:
-    words = (uri.label(start), CONNECTIVES[relation], uri.label(end))
+    """The words between are English: between those of another language they find nothing."""
+    is_english = uri.language(start) == uri.language(end) == "en"
+    between = CONNECTIVES[relation] if is_english else ""
+    words = (uri.label(start), between, uri.label(end))
     return " ".join(word for word in words if word)
 
 
@@ -113,6 +116,18 @@ def relation_name(rel: str) -> str:
     'IsA'
     """
     return rel.removeprefix("/r/")
+
+
+_SPELLINGS = {name.lower(): name for name in ALL_RELATIONS}
+
+
+def spelled(names: Iterable[str]) -> tuple[str, ...]:
+    """As ConceptNet writes them, however a person does; unknown ones are left as they are.
+
+    >>> spelled(["isa", "/r/PartOf", "zzz"])
+    ('IsA', 'PartOf', 'zzz')
+    """
+    return tuple(_SPELLINGS.get(relation_name(name).lower(), name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

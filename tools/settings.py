@@ -17,7 +17,7 @@ from tools import secret
 from tools.bounds import PROVIDERS, check, check_relations
 from tools.errors import UsageError, WrongSetting
 from tools.origin import located
-from tools.rules import ALL_RELATIONS, RELATIONS
+from tools.rules import ALL_RELATIONS, RELATIONS, spelled
 from tools.table import build
 
 DEFAULT_FILE = Path("sheaf.toml")
@@ -239,14 +239,16 @@ def narrowed(
 ) -> Settings:
     """The same with another filter, as far as one is given."""
     chosen = settings.filter
-    names = ALL_RELATIONS if relations == ("all",) else relations or chosen.relations
-    check_relations([*(plus or ()), *(minus or ())])
-    names = tuple(
-        each for each in dict.fromkeys([*names, *(plus or ())]) if each not in (minus or ())
-    )
+    names = chosen.relations if relations is None else spelled(relations)
+    names = ALL_RELATIONS if names in (("all",), ("All",), ("ALL",)) else names
+    more, fewer = spelled(plus or ()), spelled(minus or ())
+    check_relations([*more, *fewer])
+    names = tuple(each for each in dict.fromkeys([*names, *more]) if each not in fewer)
+    if languages is not None:
+        languages = tuple(each.lower() for each in languages)
     chosen = replace(
         chosen,
-        languages=languages or chosen.languages,
+        languages=chosen.languages if languages is None else languages,
         relations=names,
         min_weight=chosen.min_weight if min_weight is None else min_weight,
     )

@@ -26,11 +26,13 @@ def build(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
     return cls(**{key: _convert(types[key], value, where + key) for key, value in table.items()})
 
 
-def unknown(name: str, key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = (
-        f"did you mean {name.removesuffix(key)}{near[0]}?" if near else f"known: {', '.join(known)}"
-    )
+def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> str:
+    """With the nearest right name; `otherwise` is what is said if none is near."""
+    spellings = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(key.lower(), spellings, n=1, cutoff=0.5)
+    hint = otherwise or f"known: {', '.join(known)}"
+    if near:
+        hint = f"did you mean {name.removesuffix(key)}{spellings[near[0]]}?"
     return f"unknown setting {name}; {hint}"
 
 

@@ -243,3 +243,9 @@ def _only_builder(home: Path) -> Iterator[None]:
         ) from None
     finally:
         os.close(lock)
+
+
+def whole_index(path: Path, home: Path | None = None) -> Index | None:
+    """Of everything in the file, if there is one already."""
+    found = _usable(home or path.with_name(f"{path.name}.sheaf-index"), path, None)
+    return None if found is None else _opened(found)

@@ -90,6 +90,12 @@ class Index:
         rows.sort(key=_lightness)
         return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
 
+    def knows(self, concept: str) -> bool:
+        """Is there anything at all about it, or about one of its senses?"""
+        numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
+        rows = map(self._row, numbers)
+        return any(_is_below(concept, row.start) or _is_below(concept, row.end) for row in rows)
+
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
     ) -> tuple[list[Row], bool]:

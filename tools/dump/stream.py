@@ -20,7 +20,7 @@ from tools.dump.lines import BEGINNING, Chunk, Lines, Position
 from tools.dump.row import relation_of
 from tools.dump.sieve import Sieve
 from tools.errors import Fatal
-from tools.fetch import is_groundable
+from tools.fetch import KEPT, is_groundable
 from tools.rules import Filter
 from tools.stage import Done, Found, Task
 
@@ -76,6 +76,7 @@ class Streamer:
                 OFFSET: self._at.offset - begin.offset,
                 LINES: self._at.lines - begin.lines,
                 MALFORMED: self._malformed - self._tallied(MALFORMED),
+                KEPT: len(kept),
             },
         )
 

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, unquote_plus, urlencode, urlsplit
 
 from tools.add import Relation
-from tools.errors import GiveUp, HarvestError, RetryLater, ServerTrouble, Unavailable, Unreachable
+from tools.errors import (
+    GiveUp,
+    HarvestError,
+    RetryLater,
+    ServerTrouble,
+    Unavailable,
+    UnknownConcept,
+    Unreachable,
+)
 from tools.http import Client
 from tools.parse import parsed
 from tools.rules import Filter
@@ -161,7 +169,7 @@ class ApiSource:
     def _raise(self, problem: Any, path: str) -> None:
         status = problem.get("status") if isinstance(problem, dict) else None
         if status == 404:
-            raise GiveUp("the source does not know this concept")
+            raise UnknownConcept
         raise ServerTrouble(f"{self._host} reports an error (status {status}) for {path}")
 
     @property

@@ -6,14 +6,15 @@ any number of threads. The first use makes an index beside the file.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.add import Relation
-from tools.dump.build import open_index
+from tools.dump.build import open_index, whole_index
 from tools.dump.index import Index
 from tools.dump.row import relation_of
-from tools.errors import GiveUp
+from tools.errors import LeftOut, UnknownConcept
 from tools.progress import byte_bar
 from tools.rules import Filter
 
@@ -34,9 +35,20 @@ class DumpSource:
 
     def page(self, concept: str) -> list[Relation]:
         relations = [relation_of(row) for row in self._index.about(concept, self._wanted)]
-        if not relations:
-            raise GiveUp("nothing in the file about this concept passes the filter")
+        if not relations and not self._index.knows(concept):
+            self._require_in_file(concept)
         return relations
+
+    def _require_in_file(self, concept: str) -> None:
+        """An index of what a filter keeps cannot tell what it left out from what is unknown."""
+        if self._whole is None:
+            raise LeftOut
+        if not self._whole.knows(concept):
+            raise UnknownConcept
+
+    @cached_property
+    def _whole(self) -> Index | None:
+        return whole_index(self._path, self._settings.index)
 
 
 def opened(path: Path, wanted: Filter | None, settings: DumpSettings, quiet: bool) -> Index:

@@ -1,0 +1,16 @@
+"""What is printed for whoever may have stopped reading: `python main.py ... | head -3`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+
+def say(text: str, to: TextIO | None = None) -> None:
+    """A line on stdout, or elsewhere; one that nobody reads any more changes no exit code."""
+    stream = to or sys.stdout
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:  # nor does what is still to be flushed when we end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
