@@ -330,7 +330,7 @@ def parser() -> argparse.ArgumentParser:
     add("--min-weight", type=float, metavar="W", help="keep relations of at least this weight")
     add("--limit", type=int, metavar="N", help="stop after N concepts")
     add("--depth", type=int, metavar="N", help="go at most N relations away from the seeds")
-    add("--fetch-workers", type=int, metavar="N", help="concepts at the same time")
+    add("--fetch-workers", type=int, metavar="N", help="concepts at once (8; from a file: 200)")
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")

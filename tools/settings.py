@@ -20,6 +20,7 @@ from tools.rules import ALL_RELATIONS, RELATIONS
 from tools.table import build
 
 DEFAULT_FILE = Path("sheaf.toml")
+FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
 PLACES = ("state", "graph", "media")
 KEYED = ("openverse", "freesound", "flickr", "pexels", "giphy")
 """Providers that take a key; all but the first need one."""
@@ -220,6 +221,8 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     table = read_toml(path)
     table |= {key: value for key, value in flags.items() if value is not None}
     settings = build(Settings, table)
+    if settings.source_file is not None and "fetch_workers" not in table:
+        settings = replace(settings, fetch_workers=FILE_WORKERS)
     settings = _with_secrets(settings)
     check(settings)
     return settings
