@@ -108,7 +108,7 @@ def test_samples_and_snapshots_are_made_and_carry_what_history_needs(tmp_path: P
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
             samples = db.execute("SELECT run, counts, requests FROM sample").fetchall()
             hosts = dict(db.execute("SELECT name, requests FROM host"))
-        assert [run_ for run_, *_ in samples] == [1, 1]
+        assert len(samples) >= 2 and {run_ for run_, *_ in samples} == {1}
         assert json.loads(samples[0][1])["to_fetch"] == 1
         assert json.loads(samples[-1][1])["finished"] == 40
         assert hosts == {host: samples[-1][2]} and samples[-1][2] >= 40
