@@ -137,7 +137,10 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         file = job.streamer.lines if job.streamer else None
-        progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet, file)
+        progress = Progress(
+            *(run_.pools, stages, job.store, job.client, arguments.quiet, file),
+            is_paused=lambda: run_.paused_since is not None,
+        )
         with Assist(run_, settings, progress.traffic, transport) as assist:
             try:
                 run_.run(progress, assist.tick)
