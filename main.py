@@ -25,6 +25,7 @@ from tools.graphs import open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
+from tools.journal import Journal
 from tools.ledger import Ledger
 from tools.look import look
 from tools.progress import Progress, bar, summary
@@ -68,6 +69,7 @@ TARGETED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_intermixed_args(argv)
+    arguments.typed = sys.argv[1:] if argv is None else argv
     try:
         return run(arguments)
     except HarvestError as error:
@@ -113,6 +115,11 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     level = "debug" if arguments.verbose else settings.log.level
     as_json = settings.log.json or arguments.log_json
     log.set_up(settings.state / "log", level, as_json, arguments.quiet)
+    with Journal(settings, arguments.typed) as journal:
+        return work(settings, arguments, journal)
+
+
+def work(settings: Settings, arguments: argparse.Namespace, journal: Journal) -> int:
     remove_unfinished(settings.pools_file)
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
@@ -152,15 +159,18 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
                 with bar("shipped", transport.backlog, arguments.quiet) as show:
                     assist.ship_rest(show)
         is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
+        seen = look(settings.pools_file)
         report = summary(
-            run_.pools.counts(),
+            seen.pools,
             *counted(graph),
-            {group.gist: group.number for group in look(settings.pools_file).groups},
+            {group.gist: group.number for group in seen.groups},
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
             job.streamer.told() if job.streamer else {},
         )
+    counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
+    journal.verdict = f"{run_.verdict}; {counts}"
     if not arguments.quiet:
         print(report)
         print(run_.verdict)
@@ -353,7 +363,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rate-limit", action="store_true", help="for mirror: limit clients like the original")
     add("--log-json", action="store_true", help="log lines as JSON")
     add("-q", "--quiet", action="store_true", help="only errors")
-    add("-v", "--verbose", action="store_true", help="log everything")
+    add("-v", "--verbose", action="store_true", help="log what each worker does")
     return result
 
 

@@ -123,7 +123,7 @@ class Assist:
             done = str(self._transport.ship(show=show))
         except HarvestError as error:
             failure = str(error)
-            logger.warning("transport failed: %s", failure)
+            logger.warning("Assist: transport failed: %s", failure)
         seconds = time.monotonic() - begun
         self._told(Outcome(TRANSPORT, time.time(), seconds, done, failure))
 
@@ -142,7 +142,7 @@ class Assist:
             self._clock.hasten(TRANSPORT)
         revived = take_retries(self._settings.state, self._harvest.pools.revive)
         if revived:
-            logger.warning("%d that had failed go back to work", revived)
+            logger.warning("Assist: %d that had failed go back to work", revived)
         return f"{revived} go back to work"
 
     def ship(self) -> str:
@@ -175,6 +175,7 @@ class Assist:
     def _told(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""
         name, text = outcome.name, outcome.failure or outcome.done or ""
+        logger.debug("Assist: %s took %.3f s: %s", name, outcome.seconds, text)
         try:
             if name in REMEMBERED:
                 is_done = outcome.failure is None

@@ -1,5 +1,5 @@
-"""How far the harvest is: bars on a terminal, log lines elsewhere (there one an hour), a table at
-the end."""
+"""How far the harvest is: bars on a terminal, lines elsewhere, one an hour in the log, and a table
+at the end."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from tools.add import Adder, Counts
 from tools.bars import Bar
+from tools.journal import tell_progress
 from tools.phrase import size
 from tools.pools import Pools
 from tools.stage import Stage
@@ -48,6 +49,7 @@ class Progress:
         self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
+        self._hour_due = self._begun + HOUR_S
         self._file = file  # read by the first stage, if it reads one
         self._is_paused = is_paused
         self._bars: dict[str, Bar] = {}
@@ -72,9 +74,12 @@ class Progress:
         self._collect()
         if self._bars:
             self._draw()
-        if time.monotonic() >= self._line_due:
-            self._line_due = time.monotonic() + (LINE_EVERY_S if not self._bars else HOUR_S)
+        elif time.monotonic() >= self._line_due:
+            self._line_due = time.monotonic() + LINE_EVERY_S
             logger.info("progress %s", self._line())
+        if time.monotonic() >= self._hour_due:
+            self._hour_due += HOUR_S
+            tell_progress(self._line())
 
     def close(self) -> None:
         self()
@@ -82,7 +87,6 @@ class Progress:
             bar.close()
 
     def _open_bars(self) -> None:
-        self._line_due = self._begun + HOUR_S
         if self._file is not None:
             self._bars["read"] = Bar("read", self._file.packed, size)
         for stage in self._shown:
