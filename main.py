@@ -46,7 +46,7 @@ COMMANDS = {
     "export": "write the graph as files for other tools (export --format NAME DIR)",
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
-    "download": "fetch ConceptNet's dump, or go on with it (download [PATH])",
+    "download": "get ConceptNet's dump, verify its checksum; again: resume (download [PATH])",
     "survey": "tell what the filter keeps of an assertions file (survey PATH)",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",

@@ -44,7 +44,8 @@ class Screen:
 
     def read_until(self, text: str) -> None:
         while text not in self.text:
-            assert (more := self._read()), self.text
+            more = self._read()
+            assert more, self.text
             self.text += more
 
     def lines(self) -> list[str]:
@@ -69,16 +70,16 @@ def world() -> Iterator[World]:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
-def test_no_line_is_too_long_and_no_word_is_cut(
-    tmp_path: Path, world: World, columns: int
-) -> None:
+def test_no_line_is_too_long_and_no_word_is_cut(tmp_path: Path, world: World, columns: int) -> None:
     lines = Screen(columns, *harvest_flags(tmp_path, world.url, SEED)).lines()
     assert max(map(len, lines)) < columns
     ends = re.compile(r"(^fetch|^relations|\d| left|/s|/min| at work| written)\s*$")
     assert all(ends.search(line) for line in lines), lines
     assert any(re.search(rf" of {KNOWN}, \d+ s left", line) for line in lines), lines
     assert any(line.endswith("8 at work") for line in lines) or columns < 80
-    assert re.search(rf"100%\|[^|]+\| {KNOWN} of {KNOWN}, \d\S+/s", lines[-2]) and "?" not in "".join(lines)
+    assert re.search(
+        rf"100%\|[^|]+\| {KNOWN} of {KNOWN}, \d\S+/s", lines[-2]
+    ) and "?" not in "".join(lines)
 
 
 def test_a_pause_is_shown_and_a_second_run_begins_with_what_it_knows(

@@ -258,7 +258,9 @@ def test_pause_resume_and_stop_by_command(tmp_path: Path, slow_world: World) -> 
     with pytest.raises(TimeoutError):
         slow_world.wait_for(asked + 9, timeout=0.5)  # the eight under way may still arrive
     told = history(tmp_path)
-    assert told["running"]["since"] <= told["paused_since"] + 1 and told["paused_since"] < time.time()
+    assert (
+        told["running"]["since"] <= told["paused_since"] + 1 and told["paused_since"] < time.time()
+    )
     said = run("history.py", *state).stdout
     assert "paused since 20" in said and "`python main.py resume` goes on" in said
     assert run("main.py", "resume", *state).returncode == 0

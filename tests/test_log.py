@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_no_secret_is_in_any_log(tmp_path: Path) -> None:
             encoding="utf-8",
         )
         source = world.url.replace("//", "//me:source0word@") + "/?token=query0word"
-        secrets = {
+        secrets: dict[str, Any] = {
             **SECRETS,
             "SHEAF_PROXIES": proxy.url_with_password,
             "SHEAF_NOTICES": "json://me:notice0word@127.0.0.1:9/",

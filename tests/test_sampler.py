@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def hours(tmp_path: Path) -> Iterator[Hours]:
 
 def gaps(file: Path) -> list[float]:
     moments = [each.elapsed for each in all_samples(file)]
-    return [later - sooner for sooner, later in zip(moments, moments[1:], strict=False)]
+    return [later - sooner for sooner, later in pairwise(moments)]
 
 
 def test_a_short_run_has_a_sample_a_second(hours: Hours) -> None:

@@ -208,7 +208,7 @@ def _failure(name: str, error: BaseException) -> str:
     """One line. What says itself what is wrong needs no traceback."""
     if isinstance(error, HarvestError | OSError):
         reason = " ".join(str(error).split()) or type(error).__name__
-        logger.warning("Assist: %s failed: %s", name, reason)
+        logger.warning("%s failed: %s", name, reason)
         return reason
-    logger.error("Assist: %s failed", name, exc_info=error)
+    logger.error("%s failed", name, exc_info=error)
     return " ".join(f"a bug in Sheaf: {error!r}".split())

@@ -239,7 +239,9 @@ class Monitor(Thread):
 
     def _tell_end(self, task: Task, begun: float, found: str) -> None:
         seconds = time.monotonic() - begun
-        logger.debug("Worker %s ends %s after %.3f s: %s", self.stage.name, task.uri, seconds, found)
+        logger.debug(
+            "Worker %s ends %s after %.3f s: %s", self.stage.name, task.uri, seconds, found
+        )
 
     def _ended(self, task: Task, error: Exception | None) -> None:
         """The task has moved on, or the error says what becomes of it; its place is free."""

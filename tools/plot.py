@@ -93,7 +93,8 @@ def figure(course: Course) -> Figure:
     seconds, unit = _unit(course.seconds)
     below.set_xlabel(f"{unit} worked")
     below.set_xlim(course.worked[0] / seconds, course.worked[-1] / seconds)
-    below.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    ticks = MaxNLocator(nbins=12, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+    below.xaxis.set_major_locator(ticks)
     drawn.suptitle(_title(course))
     return drawn
 

@@ -132,9 +132,7 @@ class Progress:
 @contextmanager
 def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
     """For work whose size is known; call what it gives with how much more is done."""
-    text = (
-        f"{title:9} {{l_bar}}{{bar}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
-    )
+    text = f"{title:9} {{l_bar}}{{bar}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
     hidden = quiet or not sys.stderr.isatty()
     with tqdm(total=total, unit="", bar_format=text, disable=hidden, dynamic_ncols=True) as shown:
         yield shown.update

@@ -254,7 +254,7 @@ class Register:
             yield
         except sqlite3.Error as error:
             raise StopHarvest(
-                f"the state cannot be written ({error}): see to it, then start again"
+                f"the state cannot be written ({error}): fix this, then start again"
             ) from error
 
     def _declare_pools(self) -> dict[str, int]:

@@ -50,9 +50,7 @@ def open_state(path: Path) -> sqlite3.Connection:
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
     except sqlite3.OperationalError as error:  # the disk, not what is written there
-        raise StopHarvest(
-            f"{path} cannot be used ({error}): see to it, then start again"
-        ) from error
+        raise StopHarvest(f"{path} cannot be used ({error}): fix this, then start again") from error
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{path} is damaged ({error}); {_advice(path)}") from error
 
