@@ -83,7 +83,7 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
         handler.setFormatter(formatter)
         handler.addFilter(_OneLine())
     # Others' debug lines are not ours to answer for: some hold what they send.
-    others = max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])
+    others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
     logging.basicConfig(level=others, handlers=handlers, force=True)
     for ours in ("tools", "__main__", "main"):
         logging.getLogger(ours).setLevel(level.upper())
