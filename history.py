@@ -18,7 +18,8 @@ from tools.checkup import copies, inspect
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
 from tools.graphs import look as look_at_graph
 from tools.look import all_samples, failed, look
-from tools.report import View, as_json, as_text, failed_line, verdict_line
+from tools.report import View, as_text, failed_line, verdict_line
+from tools.report_json import as_json, failed_as_json
 from tools.running import running
 from tools.say import say
 from tools.settings import Settings, add_place_flags, load_places
@@ -51,8 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
     if arguments.failed is not None:
-        for row in failed(file, arguments.failed):
-            print(failed_line(*row))
+        rows = failed(file, arguments.failed)
+        lines = [failed_as_json(rows)] if arguments.json else [failed_line(*row) for row in rows]
+        print("".join(f"{line}\n" for line in lines), end="")
         return 0
     if arguments.plot is not None:
         return plot(file, arguments.plot)

@@ -29,6 +29,7 @@ from tools.graphs import open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
+from tools.journal import Journal
 from tools.ledger import Ledger
 from tools.look import look
 from tools.outcome import begin_to_count, nothing_kept
@@ -53,7 +54,7 @@ COMMANDS = {
     "export": "write the graph as files for other tools (export --format NAME DIR)",
     "credits": "print who made the files of a concept, or of everything (credits [URI])",
     "sheet": "write a page to look at: a concept with its media (sheet URI), or the latest ones",
-    "download": "fetch ConceptNet's dump, or go on with it (download [PATH])",
+    "download": "get ConceptNet's dump, verify its checksum; again: resume (download [PATH])",
     "survey": "tell what the filter keeps of an assertions file (survey PATH)",
     "mirror": "serve an assertions file like api.conceptnet.io (--source FILE --port N)",
     "retry": "put failed ones back to work (--reason TEXT: those whose reason holds it)",
@@ -127,6 +128,11 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     level = "debug" if arguments.verbose else settings.log.level
     as_json = settings.log.json or arguments.log_json
     log.set_up(settings.state / "log", level, as_json, arguments.quiet)
+    with Journal(settings, arguments.typed) as journal:
+        return work(settings, arguments, journal)
+
+
+def work(settings: Settings, arguments: argparse.Namespace, journal: Journal) -> int:
     remove_unfinished(settings.pools_file)
     if arguments.resume:
         restore(arguments.resume, settings.pools_file)
@@ -152,7 +158,10 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         stages = [stage for stage in job.stages if stage.name in job.workers]
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         file = job.streamer.lines if job.streamer else None
-        progress = Progress(run_.pools, stages, job.store, job.client, arguments.quiet, file)
+        progress = Progress(
+            *(run_.pools, stages, job.store, job.client, arguments.quiet, file),
+            is_paused=lambda: run_.paused_since is not None,
+        )
         with Assist(run_, settings, progress.traffic, transport, job.begun_bytes) as assist:
             try:
                 run_.run(progress, assist.tick)
@@ -167,16 +176,19 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
             is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
             empty = None if is_given_up else nothing_kept(run_, job, settings, graph_counts)
             run_.verdict = str(empty or run_.verdict)
+        seen = look(settings.pools_file)
         report = summary(
-            run_.pools.counts(),
+            seen.pools,
             graph_counts,
             by_type,
-            {group.gist: group.number for group in look(settings.pools_file).groups},
+            {group.gist: group.number for group in seen.groups},
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
             job.told(),
         )
+    counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
+    journal.verdict = f"{run_.verdict}; {counts}"
     if not arguments.quiet:
         say(report if empty else f"{report}\n{run_.verdict}")
     if is_given_up:
@@ -353,7 +365,7 @@ def parser() -> argparse.ArgumentParser:
     add("--min-weight", type=float, metavar="W", help="keep relations of at least this weight")
     add("--limit", type=int, metavar="N", help="stop after N concepts")
     add("--depth", type=int, metavar="N", help="go at most N relations away from the seeds")
-    add("--fetch-workers", type=int, metavar="N", help="concepts at the same time")
+    add("--fetch-workers", type=int, metavar="N", help="concepts at once (8; from a file: 200)")
     add("--extend-workers", type=int, metavar="N", help="media tasks at the same time")
     add("--no-media", action="store_true", help="relations only")
     add("--fresh", action="store_true", help="set the old state aside and begin anew")
@@ -373,7 +385,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rate-limit", action="store_true", help="for mirror: limit clients like the original")
     add("--log-json", action="store_true", help="log lines as JSON")
     add("-q", "--quiet", action="store_true", help="only errors")
-    add("-v", "--verbose", action="store_true", help="log everything")
+    add("-v", "--verbose", action="store_true", help="log what each worker does")
     return result
 
 

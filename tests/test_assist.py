@@ -57,7 +57,9 @@ def test_a_source_that_is_down_for_long_and_the_end_are_told(tmp_path: Path) -> 
     assert down["title"] == "fetch gets no answer" and "fetch has waited" in down["message"]
     assert back["title"] == "fetch goes on"
     assert end["title"] == "the harvest has ended"
-    assert end["message"].startswith("done\n") and "100% of 500 known" in end["message"]
+    assert (
+        end["message"].startswith("done\n") and "500 of 500 concepts done (100%)" in end["message"]
+    )
 
 
 def test_a_harvest_that_ends_badly_tells_why(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_samples_and_snapshots_are_made_and_carry_what_history_needs(tmp_path: P
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
             samples = db.execute("SELECT run, counts, requests FROM sample").fetchall()
             hosts = dict(db.execute("SELECT name, requests FROM host"))
-        assert [run_ for run_, *_ in samples] == [1, 1]
+        assert len(samples) >= 2 and {run_ for run_, *_ in samples} == {1}
         assert json.loads(samples[0][1])["to_fetch"] == 1
         assert json.loads(samples[-1][1])["finished"] == 40
         assert hosts == {host: samples[-1][2]} and samples[-1][2] >= 40

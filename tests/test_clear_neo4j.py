@@ -168,7 +168,7 @@ def test_history_shows_the_pools_though_the_server_does_not_answer(
     url = f"neo4j://neo4j@127.0.0.1:{closed_port()}"
     told = run("history.py", "--graph", url, cwd=tmp_path)
     assert "cannot be reached" in says(told, 0)
-    assert "0% of 3 known are done" in told.stdout and "to_fetch" in told.stdout
+    assert "0 of 3 concepts done (0%)" in told.stdout and "to_fetch" in told.stdout
     assert "Graph" not in told.stdout
     for_programs = run("history.py", "--json", "--graph", url, cwd=tmp_path)
     assert "cannot be reached" in says(for_programs, 0)

@@ -278,13 +278,45 @@ def test_pause_resume_and_stop_by_command(tmp_path: Path, slow_world: World) -> 
     asked = len(slow_world.paths)
     with pytest.raises(TimeoutError):
         slow_world.wait_for(asked + 9, timeout=0.5)  # the eight under way may still arrive
+    told = history(tmp_path)
+    assert (
+        told["running"]["since"] <= told["paused_since"] + 1 and told["paused_since"] < time.time()
+    )
+    said = run("history.py", *state).stdout
+    assert "paused since 20" in said and "`python main.py resume` goes on" in said
     assert run("main.py", "resume", *state).returncode == 0
     slow_world.wait_for(asked + 20)
+    slow_world.latency = 1.0  # time to look at it
+    assert history(tmp_path)["paused_since"] is None
+    assert "paused" not in run("history.py", *state).stdout
     assert run("main.py", "stop", *state).returncode == 0
     harvest.communicate(timeout=20)
     assert harvest.returncode == 0
     again = run("main.py", "stop", *state)
     assert again.returncode == 2 and "no harvest runs" in says(again)
+
+
+def test_a_pause_ends_with_its_process(tmp_path: Path, slow_world: World) -> None:
+    """Whatever it was when it was killed, a new harvest works, and is seen to."""
+    flags = harvest_flags(tmp_path, slow_world.url, SEED)
+    harvest = start("main.py", *flags)
+    slow_world.wait_for(20)
+    harvest.send_signal(signal.SIGUSR1)
+    read_until("pause on request", harvest)
+    wait_until(lambda: history(tmp_path)["paused_since"] is not None, "the pause")
+    harvest.kill()
+    harvest.communicate(timeout=20)
+    assert history(tmp_path)["paused_since"] is None
+    said = run("history.py", "--state", tmp_path / "state").stdout
+    assert "not running" in said and "paused" not in said
+    asked = len(slow_world.paths)
+    again = start("main.py", *flags)
+    slow_world.wait_for(asked + 20)
+    with closing(sqlite3.connect(tmp_path / "state" / "pools.db")) as db:
+        facts = dict(db.execute("SELECT key, value FROM meta"))
+    assert facts["paused"] == "", "its number may be that of the one before"
+    again.kill()
+    again.communicate(timeout=20)
 
 
 def test_sigquit_shows_every_thread(tmp_path: Path, slow_world: World) -> None:
@@ -376,7 +408,7 @@ def test_changed_settings_are_told_on_resume(tmp_path: Path, world: World) -> No
     run("main.py", *flags)
     done = run("main.py", *flags, "--depth", 3)
     assert done.returncode == 0
-    assert "depth was null when this harvest began" in done.stderr
+    assert "depth changed from null to 3" in done.stderr
 
 
 # --- the rest ----------------------------------------------------------------------------

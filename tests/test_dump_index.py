@@ -267,7 +267,7 @@ def information(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ("", "1 columns instead of 5"),
+        ("", "1 column instead of 5"),
         ("/a/[]\t/r/IsA\t/c/en/a\t/c/en/b", "4 columns instead of 5"),
         ("/x\t/r/IsA\t/c/en/a\t/c/en/b\t" + information(), "URI '/x' does not begin with /a/["),
         (

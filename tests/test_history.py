@@ -51,7 +51,7 @@ def test_a_report_has_everything_in_eighty_columns(file: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
     for part in (
-        *("state: a small world", "91% of 105 known are done", "does not run"),
+        *("state: a small world", "96 of 105 concepts done (91%)", "not running; last active"),
         *("to_fetch", "last minute", "last hour", "this run", "concepts fetched", "10.0/min"),
         *("api.example.org", "1,234", "5.0 MB", "images", "gifs", "commons", "giphy"),
         *("4  HTTP 404", "/c/en/f0, /c/en/f1, /c/en/f2", "transport  FAILED", "no route"),
@@ -78,13 +78,54 @@ def test_programs_get_everything(file: Path) -> None:
 
 def test_a_snapshot_and_an_old_one_are_read(file: Path, tmp_path: Path) -> None:
     done = run("history.py", snapshot(file))
-    assert done.returncode == 0 and "as it was" in done.stdout and "does not run" not in done.stdout
+    assert done.returncode == 0 and "as it was" in done.stdout and "not running" not in done.stdout
     old = make_old(tmp_path / "old" / "000001-x.db", uris={"/c/en/a": "to_fetch"})
     done = run("history.py", old)
-    assert (done.returncode, done.stderr) == (0, "") and "0% of 1 known are done" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "") and "0 of 1 concepts done (0%)" in done.stdout
     assert "Rates" not in done.stdout and "Hosts" not in done.stdout
     assert "cannot be told" in done.stdout
     assert json.loads(run("history.py", old, "--json").stdout)["format"] == 1
+
+
+def test_programs_get_numbers_lists_and_nothing_as_such(file: Path) -> None:
+    facts = {
+        **{"depth": "null", "min_weight": "1.0", "limit": "", "senses": "true"},
+        **{"relations": "IsA PartOf", "languages": "en", "paused": "1 1e9"},
+        "media": "5 images, 1 sounds and 0 gifs for both",
+    }
+    write(file, *(("INSERT INTO meta VALUES (?, ?)", pair) for pair in facts.items()))
+    told = json.loads(run("history.py", "--json", file).stdout)
+    assert told["harvest"] == {
+        **{"world": "a small world", "depth": None, "min_weight": 1.0, "limit": None},
+        **{"senses": True, "relations": ["IsA", "PartOf"], "languages": ["en"]},
+        "media": {"images": 5, "sounds": 1, "gifs": 0, "for": "both"},
+    }
+    assert told["paused_since"] is None, "a process that is gone makes no pause"
+    assert "of 105 concepts and relations done" in run("history.py", file).stdout
+
+
+def test_a_text_that_is_no_number_stays_a_text(file: Path) -> None:
+    write(file, ("INSERT INTO meta VALUES ('depth', 'deep'), ('media', 'many')", ()))
+    told = json.loads(run("history.py", "--json", file).stdout)
+    assert told["harvest"]["depth"] == "deep" and told["harvest"]["media"] == "many"
+
+
+@pytest.mark.parametrize("pool", ["to_fetch", "finished"])
+def test_a_file_that_is_read_is_no_concept(tmp_path: Path, pool: str) -> None:
+    uris = {"file:dump.csv": pool, **{f"/c/en/{at}": "finished" for at in range(5)}}
+    path = make(tmp_path / "pools.db", uris, more={"dump_lines": 12})
+    done = run("history.py", path).stdout
+    assert "5 of 5 concepts done (100%)" in done and "12 lines" in done
+    told = json.loads(run("history.py", path, "--json").stdout)
+    assert told["source_file"] == {"pool": pool, "lines": 12}
+    assert told["pools"]["finished"] == 5 and told["pools"]["to_fetch"] == (pool == "to_fetch")
+
+
+def test_failed_ones_for_programs(file: Path) -> None:
+    told = json.loads(run("history.py", "--json", "--failed", "404", file).stdout)
+    reason = "HTTP 404 for http://h/0"
+    assert told[0] == {"uri": "/c/en/f0", "reason": reason, "attempts": 3} and len(told) == 4
+    assert json.loads(run("history.py", file, "--failed", "no such", "--json").stdout) == []
 
 
 def test_failed_ones_are_listed_a_line_each(file: Path) -> None:
@@ -209,7 +250,7 @@ def terminal(file: Path) -> Iterator[Terminal]:
 def test_watching_draws_in_place_and_leaves_the_terminal_as_it_was(
     terminal: Terminal, file: Path, number: int
 ) -> None:
-    terminal.read_until("known are done", times=2)
+    terminal.read_until("concepts done", times=2)
     write(file, ("UPDATE tally SET counts = replace(counts, '91', '12345')", ()))
     terminal.read_until("12,345")
     code, text = terminal.end(number)
@@ -221,12 +262,12 @@ def test_watching_draws_in_place_and_leaves_the_terminal_as_it_was(
 
 
 def test_a_state_that_goes_away_while_it_is_watched(terminal: Terminal, file: Path) -> None:
-    terminal.read_until("known are done")
+    terminal.read_until("concepts done")
     hidden = file.rename(file.with_name("hidden.db"))
     terminal.read_until("cannot be read")
     hidden.rename(file)
     terminal.text = ""
-    terminal.read_until("known are done")
+    terminal.read_until("concepts done")
     assert terminal.end(signal.SIGINT)[0] == 0
 
 
@@ -244,7 +285,7 @@ def test_without_a_terminal_report_follows_report(file: Path) -> None:
     assert watching.stdout is not None
     seen = 0
     for line in watching.stdout:
-        seen += "known are done" in line
+        seen += "concepts done" in line
         assert "\x1b" not in line
         if seen == 3:
             break

@@ -25,7 +25,8 @@ from tools.errors import StateDamaged
 from tools.instance import only_instance
 from tools.look import EXAMPLES, RECENT, Chore, all_samples, failed, look, moment
 from tools.phrase import width
-from tools.report import View, as_json, as_text, failed_line, verdict_line
+from tools.report import View, as_text, failed_line, verdict_line
+from tools.report_json import as_json
 from tools.running import Running, _is_locked, running
 from tools.state import LOCK, snapshot
 

@@ -245,7 +245,7 @@ def test_a_source_that_is_down_spends_no_attempts_and_the_stage_goes_on_by_itsel
 
     harvest = engine({Stage("fetch", 4): work}, attempts=2)
     assert harvest.run(*names(20))["finished"] == 20
-    pauses = [float(record.getMessage().split()[2]) for record in caplog.records]
+    pauses = [float(record.getMessage().split()[3]) for record in caplog.records]
     assert len(pauses) >= 5 and pauses[-1] > 3 * pauses[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,31 @@ def test_a_harvest_that_restarts_all_the_time_is_no_grey_wall() -> None:
     assert len(pools.lines) == 4
 
 
+def test_a_short_run_is_drawn_by_the_second(tmp_path: Path) -> None:
+    seconds = [each._replace(elapsed=each.elapsed / 60) for each in minutes(41)]
+    draw(seconds, tmp_path / "short.svg")
+    told = texts(tmp_path / "short.svg")
+    assert "seconds worked" in told and "done in a second" in told and "40 s worked" in told
+    pools, pace, _ = figure(Course(seconds)).axes
+    assert len(asarray(pools.lines[0].get_xdata())) == 41 and pools.get_xlim() == (0, 40)
+    assert set(pace.patches[-1].get_data().values) == {0.0}  # type: ignore[attr-defined]
+    assert pace.patches[1].get_data().values == pytest.approx([10.0] * 40)  # type: ignore[attr-defined]
+
+
+def test_samples_that_come_less_and_less_often_give_the_same_curve() -> None:
+    """As a harvest writes them: every second at first, every minute later."""
+    dense = [each._replace(elapsed=each.elapsed / 60) for each in minutes(300)]
+    thin = [
+        each._replace(elapsed=300.0 + each.elapsed, counts=TALLY | {"finished": 3000 + 10 * at})
+        for at, each in enumerate(minutes(200))
+    ]
+    pools, _, _ = figure(Course([*dense, *thin])).axes
+    line = next(each for each in pools.lines if str(each.get_label()).startswith("finished"))
+    heights = asarray(line.get_ydata())
+    assert all(after >= before for before, after in pairwise(heights))
+    assert heights[-1] == 3000 + 10 * 199
+
+
 def test_a_harvest_without_media_says_so(tmp_path: Path) -> None:
     bare = [each._replace(counts=TALLY) for each in minutes(5)]
     draw(bare, tmp_path / "bare.svg")
@@ -91,7 +117,7 @@ def test_other_formats_are_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_too_few_samples_are_told(tmp_path: Path, number: int) -> None:
-    with pytest.raises(UsageError, match="nothing to draw yet"):
+    with pytest.raises(UsageError, match="nothing to plot yet"):
         draw(minutes(number), tmp_path / "course.svg")
 
 

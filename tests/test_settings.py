@@ -15,10 +15,12 @@ import pytest
 
 from tools.bounds import MOST
 from tools.errors import UsageError
+from tools.jobs.conceptnet import stages
 from tools.rules import ALL_RELATIONS, RELATIONS
 from tools.secret import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
 from tools.settings import (
     DEFAULT_FILE,
+    FILE_WORKERS,
     FilterSettings,
     HttpSettings,
     LogSettings,
@@ -679,3 +681,30 @@ def test_a_secret_of_the_transport_from_a_file() -> None:
 @pytest.mark.parametrize(("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *")])
 def test_shipping_is_on_the_hour(hours: int, times: str) -> None:
     assert loaded(NODE + f"every_hours = {hours}").transport.times == times
+
+
+# ---- how many at once from a file
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "workers"),
+    [
+        ("", {"source": "dump.csv"}, FILE_WORKERS),
+        ("source = 'dump.csv'", {}, FILE_WORKERS),
+        ("source = 'dump.csv'", {"source": "http://127.0.0.1:8084"}, 8),
+        ("source = 'dump.csv'\nfetch_workers = 2", {}, 2),
+        ("source = 'dump.csv'", {"fetch_workers": 2}, 2),
+        ("source = 'dump.csv'\nfetch_workers = 8", {}, 8),
+        ("fetch_workers = 500", {"source": "dump.csv"}, 500),
+    ],
+)
+def test_a_file_is_read_by_many_unless_the_user_says_how_many(
+    text: str, flags: dict[str, Any], workers: int
+) -> None:
+    settings = loaded(text, **flags)
+    assert settings.fetch_workers == workers
+    assert stages(settings)[0].workers == workers
+
+
+def test_the_example_says_how_many_read_a_file() -> None:
+    assert f"{FILE_WORKERS} with a file" in EXAMPLE.read_text("utf-8")

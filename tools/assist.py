@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,6 +22,7 @@ from tools.notify import Kind, Notices
 from tools.patrol import Backlog, Heartbeat, Home, Outages, Reserve
 from tools.report import View, brief
 from tools.running import Running
+from tools.sampler import Sampler, Traffic
 from tools.settings import Settings
 from tools.wishes import is_shipping_wished, take_retries, take_shippings
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:  # they take paramiko with them
     from tools.transport import Transport
 
 logger = logging.getLogger(__name__)
-
-Traffic = Callable[[], Mapping[str, tuple[int, int]]]
-"""Requests and bytes of each host, since this run began."""
 
 LOOK_EVERY_S = 1.0
 PATIENCE_S = 5.0  # for work of the clock that still runs when the harvest has ended
@@ -52,13 +50,9 @@ class Assist:
         """`begun`: bytes of media that no book knows yet."""
         self._harvest = harvest
         self._settings = settings
-        self._traffic = traffic
         self._transport = transport
         self._begun_bytes = begun
-        self._counted: dict[str, tuple[int, int]] = {}
-        self._begun = time.monotonic()
-        self._run = harvest.pools.next_run()
-        self._has_sampled = False
+        self._sampler = Sampler(harvest.pools, traffic)
         self._next_look = 0.0
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._told)
@@ -106,8 +100,8 @@ class Assist:
     def tick(self) -> None:
         """Called often by the main thread."""
         self._clock.tick()
-        if not self._has_sampled and self._harvest.has_work():
-            self.sample()  # rates need a beginning
+        if self._sampler.has_begun or self._harvest.has_work():  # rates need a beginning
+            self._sampler.refresh()
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY_S
             for watch in self._watches:
@@ -131,7 +125,7 @@ class Assist:
             done = str(self._transport.ship(show=show))
         except HarvestError as error:
             failure = str(error)
-            logger.warning("transport failed: %s", failure)
+            logger.warning("Assist: transport failed: %s", failure)
         seconds = time.monotonic() - begun
         self._told(Outcome(TRANSPORT, time.time(), seconds, done, failure))
 
@@ -142,16 +136,7 @@ class Assist:
         return self._harvest.pools.snapshot(self._settings.clock.keep).name
 
     def sample(self) -> str:
-        """A snapshot takes one too, perhaps at this moment: nothing may be counted twice."""
-        with self._harvest.pools.changed:
-            traffic, before = dict(self._traffic()), self._counted
-            new = {
-                host: (requests - before.get(host, (0, 0))[0], size - before.get(host, (0, 0))[1])
-                for host, (requests, size) in traffic.items()
-                if before.get(host) != (requests, size)
-            }
-            self._harvest.pools.sample(self._run, time.monotonic() - self._begun, new)
-            self._counted, self._has_sampled = traffic, True
+        self._sampler.keep()
         return "written"
 
     def retry(self) -> str:
@@ -159,7 +144,7 @@ class Assist:
             self._clock.hasten(TRANSPORT)
         revived = take_retries(self._settings.state, self._harvest.pools.revive)
         if revived:
-            logger.warning("%d that had failed go back to work", revived)
+            logger.warning("Assist: %d that had failed go back to work", revived)
         return f"{revived} go back to work"
 
     def ship(self) -> str:
@@ -171,7 +156,7 @@ class Assist:
         return str(self._transport.ship())
 
     def _tell_progress(self) -> str:
-        since = time.time() - (time.monotonic() - self._begun)
+        since = time.time() - self._sampler.elapsed
         text = self._brief(Running(os.getpid(), since))
         self._notices.tell("progress", "the harvest goes on", text)
         return "told"
@@ -192,6 +177,7 @@ class Assist:
     def _told(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""
         name, text = outcome.name, outcome.failure or outcome.done or ""
+        logger.debug("Assist: %s took %.3f s: %s", name, outcome.seconds, text)
         try:
             if name in REMEMBERED:
                 is_done = outcome.failure is None

@@ -273,7 +273,7 @@ class Part:
             return no_more_files(error)
         return StopHarvest(
             f"the media folder {self._root} cannot be written ({error.strerror}):"
-            " see to it, then start again"
+            " fix this, then start again"
         )
 
 

@@ -129,7 +129,7 @@ class Drafts:
             if error.errno in NO_FILES:
                 raise no_more_files(error) from error
             raise StopHarvest(
-                f"{path.parent} cannot be written ({error.strerror}): see to it, then start again"
+                f"{path.parent} cannot be written ({error.strerror}): fix this, then start again"
             ) from error
         self._on_disk.add(path.stem)
         self._weigh(draft)

@@ -8,6 +8,7 @@ is ended with what it has.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +34,11 @@ from tools.errors import (
 from tools.providers import Candidate
 from tools.providers.patient import PatientProvider
 from tools.rules import search_text
+from tools.secret import hidden
 from tools.stage import Done, Task
 from tools.uri import media_folder
+
+logger = logging.getLogger(__name__)
 
 ORDER = ("audio", "image", "visual")
 SHORTEST_WAIT_S = 1.0
@@ -173,13 +177,17 @@ class Extender:
         self._heed_stop()
         try:
             found = provider.search(attempt.text, kind)
+            logger.debug("%s offers %d of %s for %s", provider.name, len(found), kind, draft.owner)
         except Unavailable as error:
+            logger.debug("%s cannot be asked for %s now: %s", provider.name, draft.owner, error)
             attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
             return None
         except ServerTrouble as error:
+            logger.debug("%s fails for %s: %s", provider.name, draft.owner, error)
             attempt.troubles[kind] = error
             return None
         except GiveUp as error:
+            logger.debug("%s refuses %s: %s", provider.name, draft.owner, error)
             draft.refuse(provider.name, kind, "", str(error))
             found = []
         draft.asked.append(f"{provider.name}/{kind}")
@@ -195,18 +203,28 @@ class Extender:
         number = len(draft.of_kind(kind))
         place = (self._media, attempt.folder, number, draft.media)
         try:
-            draft.media.append(self._downloads.keep(candidate, kind, provider, *place))
+            media = self._downloads.keep(candidate, kind, provider, *place)
+            draft.media.append(media)
+            self._tell(offer, "kept as", media.path)
         except GiveUp as error:
+            self._tell(offer, "refused:", error)
             draft.refuse(provider, kind, candidate.url, str(error))
         except NoRoom:
             draft.open.append(offer)
             raise
         except Unavailable as error:
+            self._tell(offer, "postponed:", error)
             attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
             draft.open.append(offer)
         except ServerTrouble as error:
+            self._tell(offer, "postponed:", error)
             attempt.troubles[kind] = error
             draft.open.append(offer)
+
+    def _tell(self, offer: Offer, verdict: str, why: object) -> None:
+        if logger.isEnabledFor(logging.DEBUG):
+            provider, kind, candidate = offer
+            logger.debug("%s %s %s %s %s", provider, kind, hidden(candidate.url), verdict, why)
 
     def _judge(self, attempt: Attempt, is_last: bool) -> None:
         """Return if this was all there is; else the error says when to try again."""

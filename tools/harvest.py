@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Protocol
 
 from tools.errors import Fatal, UsageError
+from tools.facts import PAUSED, media_for_people, pause_of
 from tools.instance import SIGNALS
 from tools.monitor import Monitor
 from tools.pools import Pools
@@ -65,6 +66,7 @@ class Harvest:
         self._take_back_at: float | None = None
         self._fatal: Fatal | None = None
         self.has_worked = False
+        self.paused_since: float | None = None  # by the wall clock
         self.verdict = "done"
         self._settler = Settler(self.pools, job.store, self._note_end)
         self.monitors: list[Monitor] = []
@@ -137,10 +139,14 @@ class Harvest:
                 )
         for key, value in self.job.choices().items():
             if known.get(key, value) != value:
-                text = "%s was %s when this harvest began, now it is %s; what is finished stays"
-                logger.warning(text, key, known[key], value)
+                before, now = (_shown(key, each) for each in (known[key], value))
+                text = "%s changed from %s to %s; what is finished is kept as it is"
+                logger.warning(text, key, before, now)
         new = {**self.job.identity(), **self.job.choices()}
-        self.pools.remember({key: value for key, value in new.items() if key not in known})
+        new = {key: value for key, value in new.items() if key not in known}
+        if known.get(PAUSED):  # by one that was killed: this one works
+            new[PAUSED] = ""
+        self.pools.remember(new)
 
     # --- notes -----------------------------------------------------------------------------
 
@@ -177,12 +183,22 @@ class Harvest:
         if note == "stop" and self._take_back_at is None:
             self._begin_to_stop(FATAL_GRACE_S if self._fatal else self._grace_s)
         elif note in ("pause", "resume"):
-            logger.warning("%s on request", note)
-            for monitor in self.monitors:
-                monitor.pause() if note == "pause" else monitor.resume()
+            self._pause(note == "pause")
         if self._take_back_at is not None and time.monotonic() >= self._take_back_at:
             for monitor in self.monitors:
                 monitor.take_back()
+
+    def _pause(self, is_wanted: bool) -> None:
+        """Or go on. It is written down for whoever looks from outside."""
+        logger.warning("%s on request", "pause" if is_wanted else "resume")
+        for monitor in self.monitors:
+            monitor.pause() if is_wanted else monitor.resume()
+        since = (self.paused_since or time.time()) if is_wanted else None
+        self.paused_since = since
+        try:
+            self.pools.remember(pause_of(os.getpid(), since) if since else {PAUSED: ""})
+        except Fatal as error:
+            self.end(error)
 
     def _begin_to_stop(self, grace_s: float) -> None:
         """Waits end at once (the event), requests under way get the grace time."""
@@ -191,3 +207,7 @@ class Harvest:
         self._take_back_at = time.monotonic() + grace_s
         for monitor in self.monitors:
             monitor.stop()
+
+
+def _shown(key: str, value: str) -> str:
+    return media_for_people(value) if key == "media" else value

@@ -214,6 +214,8 @@ class Client:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
                 self.exchanges.put(exchange)
+                if logger.isEnabledFor(logging.DEBUG):
+                    _tell(asking.url, exchange, proxy)
         if proxy:
             self._rate_proxy(proxy, answer.status)
         return answer
@@ -238,8 +240,16 @@ class Client:
         return Answer(response.status, response.headers, body, asking.url)
 
     def _wait(self, seconds: float) -> None:
+        logger.debug("waits %.2f s before it asks again", seconds)
         if self._stop.wait(seconds):
             raise Interrupted("stopping")
+
+
+def _tell(url: str, asked: Exchange, proxy: str | None) -> None:
+    told = f"HTTP {asked.status}" if asked.status else "no answer"
+    way = f" through {without_password(proxy)}" if proxy else ""
+    text = "GET %s%s: %s, %d bytes in %.3f s"
+    logger.debug(text, _shown(url), way, told, asked.size, asked.seconds)
 
 
 def _read(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:

@@ -188,7 +188,7 @@ class Ledger:
 
     def _unwritable(self, error: OSError) -> StopHarvest:
         return StopHarvest(
-            f"{self._folder} cannot be written ({error.strerror}): see to it, then start again"
+            f"{self._folder} cannot be written ({error.strerror}): fix this, then start again"
         )
 
 

@@ -8,6 +8,7 @@ told when to come back, and stopping ends every wait.
 from __future__ import annotations
 
 import email.utils
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,8 @@ from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
 from tools.budgets import DAY_S, Budgets
 from tools.errors import Interrupted, Unavailable, UsageError
 from tools.guard import host_named
+
+logger = logging.getLogger(__name__)
 
 PATIENCE_S = 60.5  # a limit for a minute is waited for
 STOP_SEEN_WITHIN_S = 0.25
@@ -108,6 +111,7 @@ class Rests:
         pause = max(before - now, pause)
         self._until[host] = (now + pause, reason)
         self._rests[host] = rests
+        logger.debug("%s is not asked for %.1f s: %s", host, pause, reason)
         return pause
 
     def end(self, host: str) -> None:
@@ -187,6 +191,7 @@ class Turns:
             raise Unavailable(
                 f"{self._host} allows {allowed}: not to be asked before {until}", delay=seconds
             )
+        logger.debug("waits %.2f s for %s, which allows %s", seconds, self._host, allowed)
         if self._stop.wait(seconds):
             raise Interrupted("stopping")
 

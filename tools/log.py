@@ -50,6 +50,14 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
             tqdm.write(line, file=sys.stderr)
 
 
+class _Without(logging.Filter):
+    """Start, hours and end of a run are for the file; how far it is every few seconds for whoever
+    watches."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.name != self.name
+
+
 class _Rotated(logging.handlers.RotatingFileHandler):
     """At most 60 MB. A line that finds no room on the disk is lost; stderr still has it."""
 
@@ -69,12 +77,18 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     )
     stderr = _AboveTheBars(sys.stderr)
     stderr.setLevel(shown)
+    stderr.addFilter(_Without("tools.journal"))
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))
+        handlers[-1].addFilter(_Without("tools.progress"))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)
         handler.addFilter(_OneLine())
-    logging.basicConfig(level=level.upper(), handlers=handlers, force=True)
+    # Others' debug lines are not ours to answer for: some hold what they send.
+    others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
+    logging.basicConfig(level=others, handlers=handlers, force=True)
+    for ours in ("tools", "__main__", "main"):
+        logging.getLogger(ours).setLevel(level.upper())
     logging.getLogger("urllib3").setLevel("ERROR")

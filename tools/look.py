@@ -51,6 +51,11 @@ ALL_FAILED = (
     f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
     "ORDER BY reason, id"
 )
+FILE = (  # by the index: no other URI begins like that
+    "SELECT iif(lease.id, replace(name, 'to_', 'on_'), name) FROM uri "
+    "JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id "
+    "WHERE uri >= 'file:' AND uri < 'file;' LIMIT 1"
+)
 SAMPLES = "SELECT run, elapsed, time, counts, requests, bytes FROM sample"
 LATEST = f"{SAMPLES} ORDER BY run DESC, elapsed DESC LIMIT ?"
 FIRST = f"{SAMPLES} WHERE run = (SELECT max(run) FROM sample) ORDER BY elapsed LIMIT 1"
@@ -97,10 +102,18 @@ class Assist(NamedTuple):
     """Seconds, in all runs."""
 
 
+class File(NamedTuple):
+    """Where the task is that reads a whole file, and how far; it is no concept."""
+
+    pool: str
+    lines: int
+
+
 class Look(NamedTuple):
     """What a state file says at one moment."""
 
     pools: dict[str, int]
+    """Without a file that has been read to its end: it is no concept."""
     done: dict[str, int]
     failures: dict[str, int]
     """By reason, the most frequent ones."""
@@ -110,6 +123,13 @@ class Look(NamedTuple):
     """By kind and provider."""
     groups: list[Group]
     assist: Assist
+    file: File | None = None
+
+    @property
+    def known(self) -> dict[str, int]:
+        """The pools without the file, wherever it is."""
+        found = self.file.pool if self.file and self.file.pool != "finished" else None
+        return {name: count - (name == found) for name, count in self.pools.items()}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -124,8 +144,9 @@ def look(path: Path) -> Look:
         (format_,) = db.execute("PRAGMA user_version").fetchone()
         counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
         leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
+        file = _file(db, counts)
         return Look(
-            _pools(counts, leased),
+            _pools(counts, leased, file),
             {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
             dict(db.execute(FAILURES)),
             dict(db.execute("SELECT key, value FROM meta")),
@@ -133,6 +154,7 @@ def look(path: Path) -> Look:
             _media(counts),
             _groups(db),
             _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
+            file,
         )
 
 
@@ -191,12 +213,21 @@ def _is_pool(name: str) -> bool:
     return name in ("finished", "failed") or name.startswith(("to_", "on_"))
 
 
-def _pools(counts: Mapping[str, int], leased: Mapping[str, int]) -> dict[str, int]:
+def _file(db: sqlite3.Connection, counts: Mapping[str, int]) -> File | None:
+    row = db.execute(FILE).fetchone()
+    return File(row[0], counts.get("dump_lines", 0)) if row else None
+
+
+def _pools(
+    counts: Mapping[str, int], leased: Mapping[str, int], file: File | None
+) -> dict[str, int]:
     """The tally counts what is being worked on where it waits."""
     pools = {name: count for name, count in counts.items() if _is_pool(name)}
     for stage, count in leased.items():
         pools[f"to_{stage}"] = pools.get(f"to_{stage}", 0) - count
         pools[f"on_{stage}"] = pools.get(f"on_{stage}", 0) + count
+    if file is not None and file.pool == "finished":
+        pools["finished"] -= 1
     return pools
 
 

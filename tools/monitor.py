@@ -29,7 +29,7 @@ from tools.errors import (
 )
 from tools.pools import Pools
 from tools.settler import Settler
-from tools.stage import Finisher, Stage, Task, Worker
+from tools.stage import Done, Finisher, Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class Monitor(Thread):
         except Fatal as error:
             self._on_end(error)
         except Exception as error:  # a bug here would leave everybody waiting
-            logger.exception("monitor %s", self.stage.name)
+            logger.exception("Monitor %s", self.stage.name)
             self._on_end(StopHarvest(f"a bug in Sheaf: {error!r}"))
         else:
             self._on_end(None)
@@ -188,6 +188,7 @@ class Monitor(Thread):
             return []
 
     def _start(self, task: Task) -> None:
+        logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
         try:
             cast(WorkerThread, task.thread).give(task)
         except RuntimeError as error:  # the system gives no more threads now
@@ -246,10 +247,23 @@ class Monitor(Thread):
 
     def _run_task(self, task: Task) -> None:
         """The one catch-all: whatever happens, the URI goes somewhere."""
+        attempt = task.attempts + 1
+        logger.debug("Worker %s begins %s (attempt %d)", self.stage.name, task.uri, attempt)
+        begun = time.monotonic()
         try:
-            self._settler.put(task, self._work(task), self._ended)
+            done = self._work(task)
+            if logger.isEnabledFor(logging.DEBUG):
+                self._tell_end(task, begun, _found(done))
+            self._settler.put(task, done, self._ended)
         except Exception as error:
+            self._tell_end(task, begun, repr(error))
             self._ended(task, error)
+
+    def _tell_end(self, task: Task, begun: float, found: str) -> None:
+        seconds = time.monotonic() - begun
+        logger.debug(
+            "Worker %s ends %s after %.3f s: %s", self.stage.name, task.uri, seconds, found
+        )
 
     def _ended(self, task: Task, error: Exception | None) -> None:
         """The task has moved on, or the error says what becomes of it; its place is free."""
@@ -270,7 +284,7 @@ class Monitor(Thread):
             return no_more_files(error)
         if isinstance(error, MemoryError):  # perhaps for this one only: others go on
             return RetryLater("there is not enough memory for it")
-        logger.error("%s uri=%r", self.stage.name, task.uri, exc_info=error)  # the evidence
+        logger.error("Worker %s uri=%r", self.stage.name, task.uri, exc_info=error)  # the evidence
         return GiveUp(f"a bug in Sheaf: {error!r}")
 
     def _settle(self, task: Task, error: HarvestError) -> None:
@@ -286,12 +300,12 @@ class Monitor(Thread):
                 self._rest(reason, error.delay)
                 self._pools.retry_later(task, reason, spent=False)
             case ComeBack():
-                logger.info("%s later uri=%r: %s", self.stage.name, task.uri, reason)
+                logger.info("Monitor %s postponed uri=%r: %s", self.stage.name, task.uri, reason)
                 self._pools.retry_later(task, reason, error.delay, spent=False)
             case RetryLater() if task.attempts + 1 < self._attempts:
                 delay = FIRST_RETRY_S * 2**task.attempts * random.uniform(0.5, 1.5)
                 delay = min(error.delay or delay, LONGEST_RETRY_S)
-                logger.info("%s later uri=%r: %s", self.stage.name, task.uri, reason)
+                logger.info("Monitor %s postponed uri=%r: %s", self.stage.name, task.uri, reason)
                 self._pools.retry_later(task, reason, delay)
             case RetryLater():
                 self._give_up(task, f"{reason} (after {self._attempts} attempts)")
@@ -299,7 +313,7 @@ class Monitor(Thread):
                 self._give_up(task, reason)
 
     def _give_up(self, task: Task, reason: str) -> None:
-        logger.warning("%s failed uri=%r: %s", self.stage.name, task.uri, reason)
+        logger.warning("Monitor %s failed uri=%r: %s", self.stage.name, task.uri, reason)
         self._pools.give_up(task, reason)
 
     def _rest(self, reason: str, asked: float | None) -> None:
@@ -312,4 +326,11 @@ class Monitor(Thread):
             pause = min(FIRST_REST_S * 2 ** (self._rests - 1), LONGEST_REST_S)
             pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
             self._rest_until = time.monotonic() + pause
-            logger.warning("%s waits %.2f s: %s", self.stage.name, pause, reason)
+            logger.warning("Monitor %s waits %.2f s: %s", self.stage.name, pause, reason)
+
+
+def _found(done: Done) -> str:
+    """In a few words."""
+    found = [f"{len(group.uris)} found for {group.stage}" for group in done.found if group.uris]
+    counted = [f"{number} {name}" for name, number in done.tally.items() if number]
+    return ", ".join([*found, *counted]) or "nothing found"

@@ -216,7 +216,9 @@ class Outbox:
             raise self.unusable(error) from error
 
     def unusable(self, error: OSError) -> StopHarvest:
-        return StopHarvest(f"{self._folder} cannot be used ({error.strerror}): see to it")
+        return StopHarvest(
+            f"{self._folder} cannot be used ({error.strerror}): fix this, then start again"
+        )
 
 
 def _clear(folder: Path) -> None:

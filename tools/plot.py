@@ -24,7 +24,7 @@ FORMATS = ("svg", "png")
 POINTS = 400
 PARTS = 160  # in which the pace is measured: fewer, or it would be noise
 RESTARTS = 60  # more lines than this would be a grey wall
-HOUR, DAY = 3600.0, 86_400.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 # Okabe and Ito: told apart by those who see no red or no green, too.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"),
@@ -47,7 +47,7 @@ def draw(samples: Sequence[Sample], picture: Path) -> None:
     format_of(picture)
     course = Course(samples)
     if len(samples) < 2 or not course.seconds:
-        raise UsageError("there is nothing to draw yet: how far it is is written down every minute")
+        raise UsageError("nothing to plot yet: the harvest has only begun")
     write(picture, lambda: figure(course))
 
 
@@ -93,7 +93,8 @@ def figure(course: Course) -> Figure:
     seconds, unit = _unit(course.seconds)
     below.set_xlabel(f"{unit} worked")
     below.set_xlim(course.worked[0] / seconds, course.worked[-1] / seconds)
-    below.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1))
+    ticks = MaxNLocator(nbins=12, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+    below.xaxis.set_major_locator(ticks)
     drawn.suptitle(_title(course))
     return drawn
 
@@ -107,7 +108,9 @@ def _title(course: Course) -> str:
 def _unit(seconds: float) -> tuple[float, str]:
     if seconds >= 4 * DAY:
         return DAY, "days"
-    return (HOUR, "hours") if seconds >= 3 * HOUR else (60.0, "minutes")
+    if seconds >= 3 * HOUR:
+        return HOUR, "hours"
+    return (MINUTE, "minutes") if seconds >= 5 * MINUTE else (1.0, "seconds")
 
 
 def _moments(course: Course, parts: int) -> list[float]:
@@ -148,13 +151,14 @@ def _draw_pace(axes: Axes, course: Course) -> None:
         axes.stairs(
             heights, edges, color=COLOURS.get(name), label=label, linewidth=1.4, baseline=None
         )
-    axes.set_title("Throughput: done in a minute", loc="left")
+    axes.set_title(f"Throughput: done in a {'second' if seconds == 1 else 'minute'}", loc="left")
 
 
 def _paces(course: Course, moments: Sequence[float], value: Value) -> list[float]:
     heights = [course.at(moment, value) for moment in moments]
+    span = min(MINUTE, _unit(course.seconds)[0])
     return [
-        max(0.0, 60 * (after - before) / (end - begin))
+        max(0.0, span * (after - before) / (end - begin))
         for (before, after), (begin, end) in zip(pairwise(heights), pairwise(moments), strict=True)
     ]
 

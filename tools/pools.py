@@ -289,12 +289,25 @@ class Pools:
         with self.changed:
             return self._register.next_run()
 
-    def sample(self, run: int, elapsed: float, traffic: Mapping[str, tuple[int, int]]) -> None:
+    def seconds_worked(self) -> float:
+        """In all runs so far, by their samples."""
+        with self.changed:
+            return self._register.seconds_worked()
+
+    def sample(
+        self,
+        run: int,
+        elapsed: float,
+        traffic: Mapping[str, tuple[int, int]],
+        replaced: float | None = None,
+        stays: bool = True,
+    ) -> None:
         """Write down how far it is now, and how many requests and bytes each host had since the
-        last time."""
+        last time; the sample of the moment `replaced` goes. One that stays is worth tidying up
+        the old ones."""
         with self.changed, self._register.transaction():
             counts = self._register.counts | self.counts()
-            self._register.sample(run, elapsed, counts, traffic)
+            self._register.sample(run, elapsed, counts, traffic, replaced, stays)
 
     def note_chore(self, name: str, ended: float, is_done: bool, text: str) -> None:
         """Write down how a piece of work of the clock ended."""

@@ -1,4 +1,5 @@
-"""How far the harvest is: bars on a terminal, log lines elsewhere, a table at the end."""
+"""How far the harvest is: bars on a terminal, lines elsewhere, one an hour in the log, and a table
+at the end."""
 
 from __future__ import annotations
 
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tools.add import Adder, Counts
+from tools.bars import Bar
+from tools.journal import tell_progress
+from tools.phrase import size
 from tools.pools import Pools
 from tools.stage import Stage
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:  # history.py needs a table and no network
 
 logger = logging.getLogger(__name__)
 
-LINE_EVERY_S = 10.0
+LINE_EVERY_S, HOUR_S = 10.0, 3600.0
 
 
 class Progress:
@@ -38,17 +42,17 @@ class Progress:
         client: Client,
         quiet: bool,
         file: Lines | None = None,
+        is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self.requests: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
         self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
-        self._bars: dict[str, tqdm[Any]] = {}
-        self._relations: tqdm[Any] | None = None
-        self._media: tqdm[Any] | None = None
+        self._hour_due = self._begun + HOUR_S
         self._file = file  # read by the first stage, if it reads one
-        self._read: tqdm[Any] | None = None
+        self._is_paused = is_paused
+        self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
 
@@ -68,29 +72,28 @@ class Progress:
 
     def __call__(self) -> None:
         self._collect()
-        if self._relations is not None:
+        if self._bars:
             self._draw()
         elif time.monotonic() >= self._line_due:
             self._line_due = time.monotonic() + LINE_EVERY_S
             logger.info("progress %s", self._line())
+        if time.monotonic() >= self._hour_due:
+            self._hour_due += HOUR_S
+            tell_progress(self._line())
 
     def close(self) -> None:
         self()
-        for bar in (self._read, *self._bars.values(), self._relations, self._media):
-            if bar is not None:
-                bar.close()
+        for bar in self._bars.values():
+            bar.close()
 
     def _open_bars(self) -> None:
         if self._file is not None:
-            self._read = _bytes("read", 0, self._file.size)
+            self._bars["read"] = Bar("read", self._file.packed, size)
         for stage in self._shown:
-            text = f"{stage.name:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}} known, {{rate_fmt}}"
-            self._bars[stage.name] = tqdm(
-                total=0, initial=self._pools.done(stage), unit="", bar_format=text + "{postfix}"
-            )
-        self._relations = tqdm(unit="", bar_format="relations {n:,} written, {rate_fmt}")
+            self._bars[stage.name] = Bar(stage.name, self._pools.done(stage))
+        self._bars["relations"] = Bar("relations")
         if any(stage.name == "extend" for stage in self._stages):
-            self._media = tqdm(unit="", bar_format="media     {n:,} kept, {rate_fmt}")
+            self._bars["media"] = Bar("media")
 
     @property
     def _shown(self) -> Sequence[Stage]:
@@ -98,23 +101,20 @@ class Progress:
         return self._stages if self._file is None else self._stages[1:]
 
     def _draw(self) -> None:
-        if self._read is not None and self._file is not None:
-            self._read.update(self._file.packed - self._read.n)
+        pause = "paused" if self._is_paused() else ""
+        if self._file is not None:
+            self._bars["read"].show(self._file.packed, self._file.size, pause)
         for stage in self._shown:
-            bar, done = self._bars[stage.name], self._pools.done(stage)
-            waiting, active = self._pools.count(stage.waiting), self._pools.count(stage.active)
-            bar.total = done + waiting + active
-            bar.set_postfix_str(f"{active} at work", refresh=False)
-            bar.update(done - bar.n)
-            bar.refresh()
-        written = ((self._relations, self._adder.written), (self._media, self._adder.media.total()))
-        for line, number in written:
-            if line is not None:
-                line.update(number - line.n)
-                line.refresh()
+            done, active = self._pools.done(stage), self._pools.count(stage.active)
+            total = done + active + self._pools.count(stage.waiting)
+            self._bars[stage.name].show(done, total, pause, f"{active} at work" if active else "")
+        self._bars["relations"].show(self._adder.written, None, pause, verb="written")
+        if "media" in self._bars:
+            self._bars["media"].show(self._adder.media.total(), None, pause, verb="kept")
 
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
+        pools = f"paused {pools}" if self._is_paused() else pools
         adder, requests = self._adder, self.requests.total()
         line = f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
         return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
@@ -132,11 +132,9 @@ class Progress:
 @contextmanager
 def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
     """For work whose size is about known; call what it gives with how much more is done."""
-    text = (
-        f"{title:9} {{l_bar}}{{bar:30}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
-    )
+    text = f"{title:9} {{l_bar}}{{bar}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
     hidden = quiet or not sys.stderr.isatty()
-    with tqdm(total=total, unit="", bar_format=text, disable=hidden) as shown:
+    with tqdm(total=total, unit="", bar_format=text, disable=hidden, dynamic_ncols=True) as shown:
 
         def show(number: int) -> None:
             # What grows meanwhile may be more; tqdm forgets a total that is passed.
@@ -169,10 +167,16 @@ def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
 
 
 def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]:
-    text = f"{title:9} {{l_bar}}{{bar:30}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
+    text = f"{title:9} {{l_bar}}{{bar}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
     text += "{remaining} left"
     return tqdm(
-        initial=done, total=total, unit="B", unit_scale=True, bar_format=text, disable=hidden
+        initial=done,
+        total=total,
+        unit="B",
+        unit_scale=True,
+        bar_format=text,
+        disable=hidden,
+        dynamic_ncols=True,
     )
 
 

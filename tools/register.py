@@ -81,6 +81,7 @@ SAMPLE = (
     "INSERT OR REPLACE INTO sample SELECT ?, ?, ?, ?, "
     "coalesce(sum(requests), 0), coalesce(sum(bytes), 0) FROM host"
 )
+FORGET_SAMPLE = "DELETE FROM sample WHERE run = ? AND elapsed = ?"
 THIN_OUT = "DELETE FROM sample WHERE time < ? AND CAST(elapsed / 60 AS INTEGER) % 10"
 CHORE = {
     True: "INSERT INTO chore (name, done_at, done) VALUES (?, ?, ?) ON CONFLICT (name) "
@@ -196,12 +197,16 @@ class Register:
         elapsed: float,
         counts: Mapping[str, int],
         traffic: Mapping[str, tuple[int, int]],
+        replaced: float | None = None,
+        stays: bool = True,
     ) -> None:
         now = time.time()
         hosts = [(host, *numbers) for host, numbers in traffic.items()]
         self._db.executemany(ADD_TO_HOST, hosts)
+        self._db.execute(FORGET_SAMPLE, (run, replaced))
         self._db.execute(SAMPLE, (run, elapsed, now, as_json(counts)))
-        self._db.execute(THIN_OUT, (now - EVERY_MINUTE_S,))
+        if stays:  # it reads them all
+            self._db.execute(THIN_OUT, (now - EVERY_MINUTE_S,))
 
     def note_chore(self, name: str, ended: float, is_done: bool, text: str) -> None:
         self._db.execute(CHORE[is_done], (name, ended, text))
@@ -245,6 +250,11 @@ class Register:
         row = self._db.execute(LAST_SEEN).fetchone()
         return row[0] if row else None
 
+    def seconds_worked(self) -> float:
+        longest = "SELECT max(elapsed) AS longest FROM sample GROUP BY run"
+        (seconds,) = self._db.execute(f"SELECT total(longest) FROM ({longest})").fetchone()
+        return float(seconds)
+
     def remembered(self) -> dict[str, str]:
         return dict(self._db.execute("SELECT key, value FROM meta"))
 
@@ -284,7 +294,7 @@ class Register:
             yield
         except sqlite3.Error as error:
             raise StopHarvest(
-                f"the state cannot be written ({error}): see to it, then start again"
+                f"the state cannot be written ({error}): fix this, then start again"
             ) from error
 
     def _declare_pools(self) -> dict[str, int]:

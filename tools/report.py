@@ -1,4 +1,4 @@
-"""What is known of a harvest, for people and for programs.
+"""What is known of a harvest, for people.
 
 Promise: no line is longer than 80 columns, whatever hosts and reasons hold, and no character of
 theirs does anything but stand there.
@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
-from tools import rates
+from tools import facts, rates
 from tools.add import Counts
 from tools.checkup import Copy, Verdict
 from tools.columns import WIDTH, Row, beside, table, titled
@@ -47,16 +45,17 @@ class View(NamedTuple):
         return rates.course(self.seen.assist.samples, self.seen.counts, since, self.now)
 
     @property
+    def paused_since(self) -> float | None:
+        return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
     def left(self) -> Left:
         return left(self.course, self.seen.pools, limit_of(self.seen.facts))
 
 
-def limit_of(facts: Mapping[str, str]) -> int | None:
-    text = facts.get("limit", "")
+def limit_of(written: Mapping[str, str]) -> int | None:
+    text = written.get("limit", "")
     return int(text) if text.isdecimal() else None
-
-
-# --- for people ------------------------------------------------------------------------------
 
 
 def as_text(view: View, heading: Callable[[str], str] = str) -> str:
@@ -86,12 +85,38 @@ def brief(view: View) -> str:
 
 
 def _head(view: View) -> list[str]:
-    pools, world = view.seen.pools, view.seen.facts.get("world", "a harvest")
-    known = sum(pools.values())
-    share = (pools.get("finished", 0) + pools.get("failed", 0)) / known if known else 0.0
-    bar = f"[{'#' * int(BAR * share):<{BAR}}] {int(100 * share)}% of {known:,} known are done"
-    lines = [f"{_end_of(view.file)}: {plain(world)}", _whether_it_runs(view), bar, _time_left(view)]
+    world = view.seen.facts.get("world", "a harvest")
+    lines = [
+        f"{_end_of(view.file)}: {plain(world)}",
+        _whether_it_runs(view),
+        _whether_it_is_paused(view),
+        _whether_a_file_is_read(view.seen),
+        _share(view.seen),
+        _time_left(view),
+    ]
     return [clipped(line, WIDTH) for line in lines if line]
+
+
+def _share(seen: Look) -> str:
+    known, noun = sum(seen.known.values()), facts.noun(seen.facts)
+    done = seen.known.get("finished", 0) + seen.known.get("failed", 0)
+    share = done / known if known else 0.0
+    text = f"{done:,} of {known:,} {noun} done ({int(100 * share)}%)"
+    room = max(0, min(BAR, WIDTH - len(text) - 3))
+    return f"[{'#' * int(room * share):<{room}}] {text}"
+
+
+def _whether_it_is_paused(view: View) -> str:
+    if (since := view.paused_since) is None:
+        return ""
+    return f"paused since {date(since)}; `python main.py resume` goes on"
+
+
+def _whether_a_file_is_read(seen: Look) -> str:
+    if seen.file is None:
+        return ""
+    lines = amount(seen.file.lines, "line")
+    return f"the file is read: {lines}" if seen.file.pool == "finished" else f"{lines} read so far"
 
 
 def _end_of(file: Path) -> str:
@@ -110,7 +135,7 @@ def _whether_it_runs(view: View) -> str:
     last = assist.samples[-1].time if assist.samples else None
     told = f"as it was {ago(view.now - last)}" if last else ""
     if not view.is_snapshot:
-        told = f"does not run; its last sign is of {date(last)}" if last else "does not run"
+        told = f"not running; last active {date(last)}" if last else "not running"
     return "; ".join(part for part in (told, worked if assist.runs else "") if part)
 
 
@@ -125,11 +150,13 @@ def _time_left(view: View) -> str:
         text = f"{told.why} (at least {roughly(told.least)})"
     else:
         text = told.why
-    return f"time left: {text}" + (", once it runs again" if _is_asleep(view, told) else "")
+    return f"time left: {text}" + (_when(view) if told.time and told.time.likely > 0 else "")
 
 
-def _is_asleep(view: View, told: Left) -> bool:
-    return told.time is not None and told.time.likely > 0 and view.running is None
+def _when(view: View) -> str:
+    if view.running is None:
+        return ", once it runs again"
+    return "" if view.paused_since is None else ", once it is resumed"
 
 
 def _pools(pools: Mapping[str, int]) -> list[str]:
@@ -144,11 +171,11 @@ def _pools(pools: Mapping[str, int]) -> list[str]:
 def _rates(view: View) -> list[str]:
     course = view.course
     if len(course.samples) < 2:
-        young = ["  not yet: how far it is is written down every minute"]
+        young = ["  not yet: it has only begun"]
         return titled("Rates", young if view.running else [])
     rows: list[Row] = [("", "so far", *SPANS)]
     counts = view.seen.counts
-    for name, value, is_told, shown in _series(view.seen):
+    for name, value, is_told, shown in series(view.seen):
         spans = [course.rate(value, span, is_told) for span in SPANS.values()]
         last = course.samples[-1] if is_told else course.samples[-1]._replace(counts=counts)
         total = value(last)
@@ -159,9 +186,10 @@ def _rates(view: View) -> list[str]:
 Shown = Callable[[float], str]
 
 
-def _series(seen: Look) -> list[tuple[str, Value, bool, Shown]]:
+def series(seen: Look) -> list[tuple[str, Value, bool, Shown]]:
     """What is measured: its name, its value, if only samples know it, how it is written."""
-    named = [(STAGES.get(each, plain(each)), rates.done(each)) for each in seen.done]
+    done = [each for each in seen.done if seen.file is None or each != "fetch"]
+    named = [(STAGES.get(each, plain(each)), rates.done(each)) for each in done]
     counted = [*named, ("media files", rates.media)] if seen.media else named
     rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
     return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
@@ -255,40 +283,3 @@ def verdict_line(verdict: Verdict, now: float) -> str:
 
 def failed_line(uri: str, reason: str, attempts: int) -> str:
     return f"{plain(uri)}\t{plain(reason)}\t{attempts}"
-
-
-# --- for programs ----------------------------------------------------------------------------
-
-
-def as_json(view: View) -> str:
-    seen, assist, course, left_ = view.seen, view.seen.assist, view.course, view.left
-    told = {
-        "pools": seen.pools,
-        "graph": view.graph._asdict() if view.graph else None,
-        "done": seen.done,
-        "failures": seen.failures,
-        "harvest": seen.facts,
-        "file": str(view.file),
-        "format": seen.format,
-        "time": view.now,
-        "running": view.running._asdict() if view.running else None,
-        "runs": assist.runs,
-        "worked_s": assist.worked + course.since_told,
-        "sampled_at": assist.samples[-1].time if assist.samples else None,
-        "rates_per_s": {
-            name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}
-            for name, value, is_told, _ in _series(seen)
-        },
-        "left_s": left_.time._asdict() if left_.time else None,
-        "left_unknown": left_.why or None,
-        "left_at_least_s": left_.time.low if left_.time else left_.least,
-        "hosts": {name: {"requests": n, "bytes": b} for name, (n, b) in assist.hosts.items()},
-        "media": [
-            {"kind": kind, "provider": provider, "files": n}
-            for (kind, provider), n in seen.media.items()
-        ],
-        "failures_by_gist": [group._asdict() for group in seen.groups],
-        "chores": {name: chore._asdict() for name, chore in assist.chores.items()},
-        "snapshots": [copy._asdict() for copy in view.copies],
-    }
-    return orjson.dumps(told, default=str).decode()

@@ -17,8 +17,8 @@ CACHE_KB = 4096  # the system caches the file; a large cache of our own measured
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
 ASSIST = """
--- How far the harvest was, minute by minute. `elapsed` are seconds since the start of a run, by a
--- clock that never jumps; `counts` is the tally of that moment.
+-- How far the harvest was, second by second at first. `elapsed` are seconds since the start of a
+-- run, by a clock that never jumps; `counts` is the tally of that moment.
 CREATE TABLE sample (
     run INTEGER NOT NULL,
     elapsed REAL NOT NULL,

@@ -6,6 +6,7 @@ Promise: no message ever holds one.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,19 @@ NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
 PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
 TRANSPORT_PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
 TRANSPORT_SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
+
+
+_LOGIN = re.compile(r"(?<=://)[^\s'\",]*@")
+_QUERY = re.compile(r"(://[^\s'\",?]*)\?[^\s'\",]*")
+
+
+def hidden(text: str) -> str:
+    """A text whose addresses show no login and no query: a password or a key may be there.
+
+    >>> hidden("--source http://me:p/w@h:80/x?key=1 --graph neo4j://neo4j@h")
+    '--source http://h:80/x --graph neo4j://h'
+    """
+    return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
 def key_variable(provider: str) -> str:

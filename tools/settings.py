@@ -21,6 +21,7 @@ from tools.rules import ALL_RELATIONS, RELATIONS, spelled
 from tools.table import build
 
 DEFAULT_FILE = Path("sheaf.toml")
+FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
 PLACES = ("state", "graph", "media")
 KEYED = ("openverse", "freesound", "flickr", "pexels", "giphy")
 """Providers that take a key; all but the first need one."""
@@ -221,8 +222,11 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """Defaults, then the file (`sheaf.toml` if there is one), then the flags that were given."""
     table = read_toml(path)
     try:
-        given = {key: value for key, value in flags.items() if value is not None}
-        settings = _with_secrets(build(Settings, table | given))
+        given = table | {key: value for key, value in flags.items() if value is not None}
+        settings = build(Settings, given)
+        if settings.source_file is not None and "fetch_workers" not in given:
+            settings = replace(settings, fetch_workers=FILE_WORKERS)
+        settings = _with_secrets(settings)
         check(settings)
     except WrongSetting as error:
         raise located(error, path or DEFAULT_FILE, flags) if table else error from None

@@ -7,6 +7,7 @@ slow. One whose records cannot be stored fails alone.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import Any, NamedTuple
 from tools.errors import Fatal, Unavailable
 from tools.pools import Pools
 from tools.stage import Done, Task
+
+logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 2000  # measured with Neo4j: fewer cost its rate, more do not raise it
 
@@ -114,6 +117,9 @@ class Settler(Thread):
             self._settle_failed(batch, error)
             return
         self._pools.advance(*((each.task, each.done) for each in batch))
+        if logger.isEnabledFor(logging.DEBUG):
+            for task, done, _ in batch:
+                logger.debug("moved %s from %s to %s", task.uri, task.stage.active, done.to)
         for each in batch:
             each.tell(each.task, None)
 

@@ -63,7 +63,7 @@ def open_index(
         return _opened(found)
     except OSError as error:
         raise StopHarvest(
-            f"the index {home} cannot be written ({error.strerror}): see to it, then start again; "
+            f"the index {home} cannot be written ({error.strerror}): fix this, then start again; "
             f"dump.index names another place"
         ) from error
 

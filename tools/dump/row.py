@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from tools.add import Relation
+from tools.phrase import amount
 from tools.rules import relation_name
 from tools.uri import LONGEST_URI, is_external, label
 
@@ -66,7 +67,7 @@ def row_of(line: bytes) -> Row:
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     if len(columns) != 5:
-        raise ValueError(f"{len(columns)} columns instead of 5")
+        raise ValueError(f"{amount(len(columns), 'column')} instead of 5")
     uri, rel, start, end, text = columns
     if not (
         uri.startswith("/a/[")

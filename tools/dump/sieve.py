@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tools.dump.faults import Faults
 from tools.dump.lines import Chunk
 from tools.dump.row import Row, row_of
+from tools.phrase import amount
 from tools.rules import Filter, relation_name
 
 WORD = 8  # bytes compared at once
@@ -91,10 +92,10 @@ class Sieve:
     def _one_by_one(self, chunk: Chunk, text: bytes) -> Iterator[Line]:
         """Some line has too few or too many columns."""
         for number, line in enumerate(text[:-1].split(b"\n"), chunk.begin.lines + 1):
-            if line.count(b"\t") == 4:
+            if (columns := line.count(b"\t") + 1) == 5:
                 yield number, line  # whoever parses it asks the filter anyway
             else:
-                self._faults.note(number, f"{line.count(b'	') + 1} columns instead of 5")
+                self._faults.note(number, f"{amount(columns, 'column')} instead of 5")
 
     def _possible(self, held: NDArray[np.uint8], columns: Places) -> Places:
         if self._wanted is None:

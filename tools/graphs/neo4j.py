@@ -336,7 +336,7 @@ def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError
     if isinstance(error, ConfigurationError):
         return UsageError(f"the graph {address} cannot be used: {said}")
     if isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase) or code == READ_ONLY:
-        return StopHarvest(f"{address} cannot be written ({said}): see to it, then start again")
+        return StopHarvest(f"{address} cannot be written ({said}): fix this, then start again")
     if code.startswith(BROKEN):
         return out_of_order(address, said)
     if code == TOO_LARGE:
@@ -347,4 +347,4 @@ def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError
 
 
 def out_of_order(address: Address, said: str) -> StopHarvest:
-    return StopHarvest(f"{address} is out of order ({said}): see to it, then start again")
+    return StopHarvest(f"{address} is out of order ({said}): fix this, then start again")

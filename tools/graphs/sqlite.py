@@ -261,7 +261,7 @@ class SqliteGraph:
             yield
         except sqlite3.OperationalError as error:
             raise StopHarvest(
-                f"the graph {self._path} cannot be written ({error}): see to it, then start again"
+                f"the graph {self._path} cannot be written ({error}): fix this, then start again"
             ) from error
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME = "conceptnet"
-FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
 
 
 class ConceptnetJob:
@@ -167,14 +166,15 @@ def asks_strangers(settings: Settings) -> bool:
 def client_of(
     settings: Settings, stop: Event, proxies: Proxies | None = None, budgets: Path | None = None
 ) -> Client:
-    named = dict(settings.extend.servers)
+    named, connections = dict(settings.extend.servers), settings.extend_workers
     if settings.source_file is None:
         named["source"] = settings.source
+        connections += settings.fetch_workers
     return Client(
         settings.http,
         proxies or Proxies(settings.proxy.urls),
         stop,
-        settings.fetch_workers + settings.extend_workers,
+        connections,
         limits=catalogue.limits(settings.extend),
         trusted=[_host(name, url) for name, url in named.items()],
         budgets=budgets,
@@ -184,11 +184,8 @@ def client_of(
 def stages(settings: Settings) -> Sequence[Stage]:
     """A walk of limited depth needs true distances, so it goes level by level."""
     order: Order = "fifo" if settings.depth is None else "levels"
-    workers = settings.fetch_workers
-    if settings.source_file is not None:
-        workers = max(workers, FILE_WORKERS)
     return (
-        Stage("fetch", workers, order, settings.limit),
+        Stage("fetch", settings.fetch_workers, order, settings.limit),
         Stage("extend", settings.extend_workers, folder=settings.media),
     )
 

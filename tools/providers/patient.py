@@ -38,7 +38,7 @@ class PatientProvider:
 
     def search(self, text: str, kind: str) -> list[Candidate]:
         if (left := self._resting_until - time.monotonic()) > 0:
-            raise Unavailable(f"{self.name} rests", left)
+            raise Unavailable(f"{self.name} is paused", left)
         try:
             found = self.provider.search(text, kind)
         except Unavailable as error:
@@ -72,7 +72,7 @@ class PatientProvider:
             grown = self._first_rest_s * 2 ** min(self._rests - 1, MOST_DOUBLINGS)
             pause = min(grown, LONGEST_REST_S) * random.uniform(0.9, 1.1)
             self._resting_until = time.monotonic() + (pause if asked is None else asked)
-            logger.warning("%s is left alone for %.0f s: %s", self.name, self._left(), error)
+            logger.warning("%s: no answer, pausing for %.0f s: %s", self.name, self._left(), error)
         return Unavailable(f"{self.name}: {error}", self._left())
 
     def _left(self) -> float:
