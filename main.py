@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "check":
         from tools.check import check  # nobody else needs it
 
-        return check(settings, arguments)
+        return check(with_seeds(settings, arguments), arguments)
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
     if arguments.command == "ship":

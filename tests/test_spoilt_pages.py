@@ -32,7 +32,7 @@ from tests.worlds.conceptnet import (
 )
 from tools import http as http_module
 from tools.dump.row import row_of
-from tools.errors import HarvestError, ServerTrouble, UsageError
+from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.http import Answer, Client
 from tools.mirror.pages import Answer as Sent
 from tools.rules import RELATIONS, Filter
@@ -51,10 +51,10 @@ def source_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenSource]:
     monkeypatch.setattr(http_module, "FIRST_GAP_S", 0.001)
     clients: list[Client] = []
 
-    def open_source(world: World, most: int = 1000) -> ApiSource:
+    def open_source(world: World) -> ApiSource:
         trusted = [urlsplit(world.url).netloc]
         clients.append(Client(HttpSettings(answer_timeout_s=5.0), None, Event(), trusted=trusted))
-        return ApiSource(world.url, clients[-1], EVERYTHING, most)
+        return ApiSource(world.url, clients[-1], EVERYTHING)
 
     yield open_source
     for client in clients:
@@ -216,7 +216,9 @@ def test_the_dump_and_the_api_draw_the_same_line() -> None:
     assert [each.start for each in source.page(HUB)] == [start]
     text = orjson.dumps({**page, "@id": HUB}).replace(start.encode(), start.encode() + b"x")
     source = canned(text)
-    assert source.page(HUB) == [] and source.faults.told() == {"malformed edges": 1}
+    with pytest.raises(GiveUp):
+        source.page(HUB)
+    assert source.faults.told() == {"malformed edges": 1}
 
 
 def canned_page(world: World, concept: str) -> bytes:
@@ -238,11 +240,17 @@ def test_malformed_edges_do_not_make_a_hub_look_incomplete(source_of: OpenSource
     assert source.faults.told() == {"malformed edges": len(bad)}  # each once
 
 
-def test_only_so_many_malformed_edges_are_bearable(source_of: OpenSource) -> None:
-    with World(hub(30), spoils(SPOILT["weight inf"])) as world:
-        assert source_of(world, 30).page(HUB) == []
-        with pytest.raises(UsageError, match=r"more than 29 edges that cannot be read.*max_malf"):
-            source_of(world, 29).page(HUB)
+def test_a_page_of_malformed_edges_alone_is_given_up_and_nothing_else(
+    source_of: OpenSource,
+) -> None:
+    bad = {line.partition("\t")[0] for line in hub(30)}
+    lines = [*hub(30), *hub(5, "/c/en/other")]
+    with World(lines, spoils(SPOILT["weight inf"], lambda edge: edge["@id"] in bad)) as world:
+        source = source_of(world)
+        with pytest.raises(GiveUp, match=r"nothing on its page can be read \(edges: 30\)"):
+            source.page(HUB)
+        assert len(source.page("/c/en/other")) == 5
+        assert source.faults.told() == {"malformed edges": 30}
 
 
 def test_a_harvest_tells_how_many_edges_it_skipped(tmp_path: Any) -> None:

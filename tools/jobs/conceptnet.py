@@ -117,8 +117,7 @@ class ConceptnetJob:
 
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
-            most = self._settings.dump.max_malformed
-            return ApiSource(self._settings.source, self.client, wanted, most)
+            return ApiSource(self._settings.source, self.client, wanted)
         from tools.sources.dump import DumpSource  # it takes numpy with it
 
         return DumpSource(file, wanted, self._settings.dump, self._quiet)

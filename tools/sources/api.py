@@ -50,11 +50,9 @@ class Listing(NamedTuple):
 
 
 class ApiSource:
-    def __init__(
-        self, base: str, client: Client, wanted: Filter, most_malformed: int = 1000
-    ) -> None:
+    def __init__(self, base: str, client: Client, wanted: Filter) -> None:
         self.base = base.rstrip("/")
-        self.faults = EdgeFaults(self.base, most_malformed)
+        self.faults = EdgeFaults()
         self._client = client
         self._wanted = wanted
         self._last_good = "/"
@@ -88,6 +86,8 @@ class ApiSource:
             for relation in sorted(self._wanted.relations):
                 for side in ("start", "end"):
                     edges |= self._edges_on_one_side(concept, f"/r/{relation}", side)
+        if first.rows and not first.sound and not edges:
+            raise GiveUp(f"nothing on its page can be read (edges: {first.rows:,})")
         return edges
 
     def _edges_on_one_side(self, concept: str, rel: str, side: str) -> Edges:

@@ -1,7 +1,7 @@
 """Edges of a server's pages: what they say, whether they are well-formed, who tells of the rest.
 
 Promise: a relation that `relation_of` gives can be stored; for anything else ValueError says what
-is wrong with it. An edge that cannot be read costs nothing but itself, up to a limit.
+is wrong with it. An edge that cannot be read costs nothing but itself.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from tools import uri
 from tools.add import Relation
 from tools.dump.faults import MOST_TOLD
 from tools.dump.row import NODE_BEGINNINGS, strangeness
-from tools.errors import UsageError
 from tools.rules import relation_name
 
 logger = logging.getLogger(__name__)
+
+MOST_REMEMBERED = 100_000
 
 
 def relation_of(edge: object) -> Relation:
@@ -77,30 +78,26 @@ def _shown(value: object) -> str:
 
 
 class EdgeFaults:
-    """Edges that were skipped, each counted once however many pages show it."""
+    """Edges that were skipped, each counted once however many pages show it. Unlike a file, which
+    is a person's choice, a server may not end the harvest by sending many of them."""
 
-    def __init__(self, base: str, most: int) -> None:
-        self._base = base
-        self._most = most
-        self._seen: set[int] = set()  # hashes: no more of them than are bearable
+    def __init__(self) -> None:
+        self._number = 0
+        self._seen: set[int] = set()  # hashes
         self._lock = Lock()
 
     def note(self, edge: object, place: str, reason: str) -> None:
-        """Skip this edge; raises UsageError if there are too many of them."""
         named = edge.get("@id") if isinstance(edge, dict) else None
         key = hash((named if isinstance(named, str) else place, reason))
         with self._lock:
             if key in self._seen:
                 return
-            self._seen.add(key)
-            number = len(self._seen)
-        if number > self._most:
-            raise UsageError(
-                f"{self._base} has more than {self._most:,} edges that cannot be read, the last "
-                f"is {place}: {reason}; is it a ConceptNet server? (dump.max_malformed allows more)"
-            )
+            if len(self._seen) < MOST_REMEMBERED:
+                self._seen.add(key)
+            self._number += 1
+            number = self._number
         if number <= MOST_TOLD:
             logger.warning("%s is skipped: %s", place, reason)
 
     def told(self) -> dict[str, int]:
-        return {"malformed edges": len(self._seen)} if self._seen else {}
+        return {"malformed edges": self._number} if self._number else {}
