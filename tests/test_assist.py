@@ -56,7 +56,9 @@ def test_a_source_that_is_down_for_long_and_the_end_are_told(tmp_path: Path) -> 
     assert down["title"] == "fetch gets no answer" and "fetch has waited" in down["message"]
     assert back["title"] == "fetch goes on"
     assert end["title"] == "the harvest has ended"
-    assert end["message"].startswith("done\n") and "500 of 500 concepts done (100%)" in end["message"]
+    assert (
+        end["message"].startswith("done\n") and "500 of 500 concepts done (100%)" in end["message"]
+    )
 
 
 def test_a_harvest_that_ends_badly_tells_why(tmp_path: Path) -> None:
