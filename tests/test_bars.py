@@ -11,14 +11,23 @@ import struct
 import subprocess
 import sys
 import termios
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests.command import ROOT, clean_environment, harvest_flags, walk
 from tests.worlds.conceptnet import World, hub
+from tools.add import Adder
 from tools.bars import Meter
+from tools.http import Client
+from tools.pools import Pools
+from tools.progress import Progress
 
 SEED = "/c/en/hub"
 LINES = hub(400)
@@ -96,6 +105,23 @@ def test_a_pause_is_shown_and_a_second_run_begins_with_what_it_knows(
     assert not any("?" in line or "paused" in line for line in second), second
     assert not any(" 0 of " in line for line in second), second
     assert f"{KNOWN} of {KNOWN}" in second[-2]
+
+
+def test_lines_tell_of_a_pause_and_one_an_hour_is_for_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    adder = cast(Adder, SimpleNamespace(written=3, media=Counter({"image": 2})))
+    client = cast(Client, SimpleNamespace(exchanges=SimpleQueue()))
+    with closing(Pools(tmp_path / "pools.db", [])) as pools:
+        progress = Progress(pools, [], adder, client, quiet=True, is_paused=lambda: True)
+        progress()
+        assert not caplog.records
+        progress._line_due = progress._hour_due = 0.0
+        progress()
+    line = "progress paused finished=0 failed=0 relations=3 media=2 requests=0"
+    assert [each.getMessage() for each in caplog.records] == [line, line]
+    assert [each.name for each in caplog.records] == ["tools.progress", "tools.journal"]
 
 
 def test_a_rate_is_that_of_the_last_moments() -> None:

@@ -29,7 +29,7 @@ from tools.errors import (
 )
 from tools.pools import Pools
 from tools.settler import Settler
-from tools.stage import Done, Finisher, Stage, Task, Worker
+from tools.stage import Finisher, Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -253,7 +253,7 @@ class Monitor(Thread):
         try:
             done = self._work(task)
             if logger.isEnabledFor(logging.DEBUG):
-                self._tell_end(task, begun, _found(done))
+                self._tell_end(task, begun, done.gist)
             self._settler.put(task, done, self._ended)
         except Exception as error:
             self._tell_end(task, begun, repr(error))
@@ -327,10 +327,3 @@ class Monitor(Thread):
             pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
             self._rest_until = time.monotonic() + pause
             logger.warning("Monitor %s waits %.2f s: %s", self.stage.name, pause, reason)
-
-
-def _found(done: Done) -> str:
-    """In a few words."""
-    found = [f"{len(group.uris)} found for {group.stage}" for group in done.found if group.uris]
-    counted = [f"{number} {name}" for name, number in done.tally.items() if number]
-    return ", ".join([*found, *counted]) or "nothing found"

@@ -79,6 +79,13 @@ class Done:
     records: object = None  # only the job knows what it is
     tally: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def gist(self) -> str:
+        """In a few words."""
+        found = [f"{len(group.uris)} found for {group.stage}" for group in self.found if group.uris]
+        counted = [f"{number} {name}" for name, number in self.tally.items() if number]
+        return ", ".join([*found, *counted]) or "nothing found"
+
 
 Worker = Callable[[Task], Done]
 """One call is one task. It raises an error of `errors.py` to say what else becomes of it."""
