@@ -280,6 +280,25 @@ def test_no_delay_is_longer_than_any_that_is_asked_for(file: Path, wall_clock: W
     pools.close()
 
 
+def test_what_is_called_in_to_be_ended_is_handed_out_once(
+    wall_clock: WallClock, pools: Pools
+) -> None:
+    pools.discover(Found("fetch", ["/c/en/delayed", "/c/en/ready", "/c/en/new"]))
+    pools.retry_later(lease(pools), "busy", delay=100)
+    assert pools.is_ready(FETCH)  # the others are in the window
+    called = ["/c/en/ready", "/c/en/delayed", "/c/en/unknown"]
+    tasks = pools.lease_begun(FETCH, called, a_thread, 9)
+    assert {task.uri for task in tasks} == {"/c/en/ready", "/c/en/delayed"}
+    assert all(task.is_hurried for task in tasks)
+    assert not pools.is_waiting(FETCH, called) and not pools.lease_begun(FETCH, called, a_thread)
+    assert pools.is_ready(FETCH)  # the window is filled again
+    wall_clock.passes(101)
+    assert leased_uris(pools) == ["/c/en/new"]
+    for task in tasks:
+        pools.retry_later(task, "stopped", spent=False)
+    assert leased_uris(pools) == ["/c/en/delayed", "/c/en/ready"]
+
+
 def test_attempts_are_counted_only_when_spent(pools: Pools) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     pools.retry_later(lease(pools), "source down", spent=False)

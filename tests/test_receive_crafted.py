@@ -81,6 +81,7 @@ UNSAFE = [
     *("", "/", "/etc/passwd", "..", ".", "../x", "a/../../x", "a/..", "./a", "a/./b", "a//b", "a/"),
     *(".outbox/x", ".receive.lock", "a\\b", "a\0b", "a\nb", "a\x1b[2Jb", "a\x7f", "a\x85b"),
     *("a\u2028b", "\ud800", "x" * 256, "ü" * 128, "/".join(["x" * 100] * 41), "MEDIA.jsonl/x"),
+    "/".join("x" * 65),
 ]
 
 
@@ -91,9 +92,41 @@ def test_a_path_that_leads_elsewhere_is_refused(node: Path, run: Receive, path: 
     assert_refused(sent, node, run)
 
 
+def test_unsafe_paths_are_so_by_themselves() -> None:
+    """Not only because no archive has such a file."""
+    assert [path for path in UNSAFE if receive.is_safe(path)] == ["MEDIA.jsonl/x"], "a book's place"
+
+
 def test_usual_paths_are_safe() -> None:
-    for path in [*DOG, "-rf", "a b/c", "ü/😀", "a/.hidden", "x" * 255, "..a/b..", "a" * 100]:
+    for path in [
+        *DOG,
+        "/".join("x" * 64),
+        "-rf",
+        "a b/c",
+        "ü/😀",
+        "a/.hidden",
+        "x" * 255,
+        "..a/b..",
+        "a" * 100,
+    ]:
         assert receive.is_safe(path) != path.startswith("."), path
+
+
+PLACES = [
+    ("en", "en/x"),
+    ("en", "en-x", "en/x"),
+    ("en/x", "en/x"),
+    ("a/b", "a/b/c/d"),
+    ("MEDIA.jsonl/x",),
+]
+
+
+@pytest.mark.parametrize("paths", PLACES, ids=",".join)
+def test_two_files_for_one_place_are_refused(node: Path, run: Receive, paths: list[str]) -> None:
+    """Where all else fits."""
+    listed = [(path, b"") for path in paths]
+    sent = craft(name_of(1), [[plain(*each) for each in listed]], [listed])
+    assert assert_refused(sent, node, run) == "its manifest has two files for the same place"
 
 
 Change = Callable[[Any], object]
