@@ -549,16 +549,16 @@ def test_a_folder_that_is_cleared_away_at_once_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Empty folders are removed when media are shipped, perhaps in this very moment."""
-    real = os.makedirs
+    real = os.mkdir
     made: list[str] = []
 
-    def makedirs(path: str, exist_ok: bool) -> None:
-        real(path, exist_ok=exist_ok)
+    def mkdir(path: str) -> None:
+        real(path)
         made.append(path)
         if len(made) < 4:
             Path(path).rmdir()
 
-    monkeypatch.setattr(os, "makedirs", makedirs)
-    with download._created(f"{tmp_path}/en/dog/0.part") as file:
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with download._created(str(tmp_path), "en/dog/0.part") as file:
         assert file.read() == b""
     assert len(made) > 3

@@ -20,6 +20,7 @@ from tools.ledger import CREDITS, FILES, SEARCHES, Ledger
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    (tmp_path / "m").mkdir()
     with closing(Ledger(tmp_path / "m")) as ledger:
         yield ledger
 
@@ -97,7 +98,6 @@ def test_the_latest_concepts_come_first_and_once(ledger: Ledger, tmp_path: Path)
 
 def test_a_cell_that_looks_like_a_formula_is_harmless(ledger: Ledger, tmp_path: Path) -> None:
     file = image("a.png")._replace(author='=HYPERLINK("http://evil")')
-    (tmp_path / "m").mkdir()
     ledger.add([Attachment("/c/en/dog", [file], {"owner": "/c/en/dog", "refused": []})])
     assert credits(tmp_path)[0]["author"] == '\'=HYPERLINK("http://evil")'
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tools import credits
 from tools.add import Counts, Graph
-from tools.copying import arrived, copy
+from tools.copying import arrived, copy, hand_on
 from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from tools.exports import DEFAULT, export, format_named
@@ -53,6 +53,8 @@ def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
             with bar("verified", sum(whole), arguments.quiet) as show:
                 there = arrived(source, target, show)
             whole = source.counts()
+            if there == whole:
+                hand_on(source, target)
         except Unavailable as error:
             raise Unreachable(f"{error}; the same command goes on from here") from error
         return tell_copied(whole, there, settings.graph_url, arguments.quiet)

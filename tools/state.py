@@ -188,6 +188,7 @@ def restore(snapshot_file: Path, path: Path) -> None:
             with closing(sqlite3.connect(part)) as target:
                 source.backup(target)
             connect(part).close()  # switched later, a kill would leave a journal in the way
+            make_durable(part)
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
     if path.exists():
