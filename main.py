@@ -23,7 +23,7 @@ from tools.beginning import Beginning
 from tools.belongings import Belongings
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
 from tools.exports import DEFAULT, FORMATS
-from tools.graphs import open_graph, visit_graph
+from tools.graphs import is_there, open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
@@ -268,8 +268,8 @@ def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
 def rehearse(settings: Settings, arguments: argparse.Namespace) -> None:
     """Raises what would end a new harvest at its start. What there is stays as it is."""
     Notices(settings.notices).close(0.0)
-    if (graph := visit_graph(settings.graph_url, settings.neo4j.password)) is not None:
-        graph.close()
+    if settings.graph and is_there(settings.graph):
+        open_graph(settings.graph, settings.neo4j.password).close()
     if arguments.sample:
         return
     with ExitStack() as stack:

@@ -19,7 +19,7 @@ import orjson
 
 from tools.add import Graph
 from tools.errors import StateDamaged
-from tools.graphs import is_embedded, is_same, sqlite_path
+from tools.graphs import is_embedded, is_same, is_there, sqlite_path
 from tools.ledger import Ledger
 from tools.place import Place
 from tools.pools import Pools
@@ -75,7 +75,7 @@ class Belongings:
             )
         self.harvest = self._past.harvest or here.harvest or uuid.uuid4().hex
         self._file = sqlite_path(self._url) if is_embedded(self._url) else None
-        if self._file is not None and self._past.worked and not self._file.exists():
+        if self._past.worked and not is_there(self._url):
             raise self._lost(f"{self._file} is gone")
 
     def check(self, graph: Graph) -> None:
