@@ -50,9 +50,12 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
             print("that is not its name; nothing was changed")
             return 2
-        with seen.members.nobody_at_work(), closing(open_graph(url, password)) as graph:
-            with bar("deleted", sum(counts)) as show:
-                graph.clear(show)
+        with (
+            seen.members.nobody_at_work(),
+            closing(open_graph(url, password)) as graph,
+            bar("deleted", sum(counts)) as show,
+        ):
+            graph.clear(show)
         print("the graph is empty")
         retire_harvest(settings, arguments.yes)
     return 0

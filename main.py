@@ -118,9 +118,7 @@ def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
         return begun_harvest(settings, arguments, beginning)
 
 
-def begun_harvest(
-    settings: Settings, arguments: argparse.Namespace, beginning: Beginning
-) -> int:
+def begun_harvest(settings: Settings, arguments: argparse.Namespace, beginning: Beginning) -> int:
     level = "debug" if arguments.verbose else settings.log.level
     as_json = settings.log.json or arguments.log_json
     log.set_up(settings.state / "log", level, as_json, arguments.quiet)

@@ -390,3 +390,18 @@ def test_a_bug_in_the_monitor_itself_is_reported_not_waited_for(
     monkeypatch.setattr(harvest.monitors[0], "_free_places", lambda: 1 / 0)
     harvest.run("/c/en/dog")
     assert isinstance(harvest.ends[0], StopHarvest)
+
+
+def test_after_something_fatal_nothing_is_handed_out(engine: EngineMaker) -> None:
+    """Not even while whoever is told takes his time."""
+    begun: list[str] = []
+
+    def work(task: Task) -> Done:
+        begun.append(task.uri)
+        raise StopHarvest("nothing can be written")
+
+    one = engine({Stage("fetch", 1): work})
+    counts = one.run("/c/en/a", "/c/en/b", "/c/en/c")
+    assert begun == ["/c/en/a"]
+    assert counts["to_fetch"] == 3
+    assert isinstance(one.ends[0], StopHarvest)

@@ -32,8 +32,8 @@ from tools.errors import (
 )
 from tools.filehost import FileHosts
 from tools.http import Answer, Client
-from tools.place import gone
 from tools.pictures import differing_bits, limit_pixels
+from tools.place import gone
 from tools.providers import Candidate
 from tools.robots import forbidden_by, wishes_in
 from tools.settings import ExtendSettings

@@ -6,15 +6,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, clean_environment, finished, harvest_flags, read_until, run, start
+from tests.command import ROOT, clean_environment, finished, harvest_flags, run
 from tests.faults.harvests import Harvest
-from tests.faults.injection import Process, injected, main_py, wait_until
+from tests.faults.injection import Process, injected, main_py
 from tests.faults.injection import run as run_to_end
 from tests.soak.compare import Essence, essence, flaws
 from tests.worlds.conceptnet import World, hub
@@ -25,7 +25,7 @@ SEED = "/c/en/hub"
 
 
 @pytest.fixture
-def slow() -> World:
+def slow() -> Iterator[World]:
     with World(hub(400), latency=0.05) as world:
         yield world
 
@@ -160,6 +160,28 @@ def test_media_that_are_moved_away_end_the_harvest_and_are_not_made_anew(
     away.rename(folder)
     harvest.run()
     harvest.assert_same_as(undisturbed)
+
+
+def test_media_whose_disk_is_taken_away_end_the_harvest(
+    tmp_path: Path, world: World, media: MediaWorld
+) -> None:
+    """The empty folder under it is not taken for it."""
+    below = tmp_path / "disk"
+    with small_disk(below, "50m"):
+        (below / "m").mkdir()
+        harvest = Harvest(tmp_path / "h", world, media, depth=1, into=below / "m")
+        with Process(tmp_path / "said", harvest.command) as process:
+            media.wait_for(len(media.paths) + 60, timeout=60)
+            with small_disk(below, "50m"):
+                (below / "m").mkdir()
+                assert process.end() == 6, process.log
+                assert "was moved or removed while the harvest ran" in process.sentence
+                there = [path.name for path in (below / "m").rglob("*") if path.is_file()]
+                code, process = run_to_end(tmp_path / "said", harvest.command)
+                assert (code, "is gone or empty" in process.sentence) == (6, True), process.log
+        assert not [name for name in there if name.endswith(("jsonl", "csv", "HARVEST"))]
+        harvest.run()
+        assert flaws(harvest.places) == []
 
 
 # --- a disk that does not keep the books ---------------------------------------------------
