@@ -29,8 +29,6 @@ from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.ledger import Ledger
 from tools.look import look
-from tools.notify import Notices
-from tools.pools import Pools
 from tools.progress import Progress, bar, summary
 from tools.sample import world
 from tools.settings import Settings
@@ -265,21 +263,28 @@ def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
 
 def rehearse(settings: Settings, arguments: argparse.Namespace) -> None:
     """Raises what would end a new harvest at its start. What there is stays as it is."""
-    Notices(settings.notices).close(0.0)
     if settings.graph and is_there(settings.graph):
         open_graph(settings.graph, settings.neo4j.password).close()
-    if arguments.sample:
-        return
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(dir=settings.state)))
+        folder = Path(stack.enter_context(scratch_folder(settings.state)))
         scratch = replace(settings, state=folder, media=folder / "m", graph="")
         empty = stack.enter_context(closing(open_graph(scratch.graph_url)))
         job = ConceptnetJob(scratch, empty, Event(), "", arguments.all, arguments.quiet)
         stack.enter_context(closing(job))
-        pools = stack.enter_context(closing(Pools(scratch.pools_file, job.stages)))
+        run_ = Harvest(job, scratch.pools_file, Event(), scratch.attempts, scratch.stop_grace_s)
+        stack.enter_context(closing(run_))
+        Assist(run_, scratch, dict)  # times, and addresses for notices
         logging.disable(logging.WARNING)  # the harvest itself says it again
         stack.callback(logging.disable, logging.NOTSET)
-        job.open(pools)
+        if not arguments.sample:  # which brings its own source
+            job.open(run_.pools)
+
+
+def scratch_folder(parent: Path) -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(dir=parent, prefix="rehearsal-")
+    except OSError as error:
+        raise StopHarvest(f"{parent} cannot be written: {error.strerror}") from error
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:

@@ -118,6 +118,7 @@ class Belongings:
         """The graph is ours from now on. First it knows it, then the pools do: a crash in between
         is made good by the next start."""
         self._members, self._written = graph.members, written
+        self._is_filled = FILLED in self._past.facts
         self._members.admit(self.harvest)
         self._pools.remember({IN_GRAPH: self.harvest})
         self._place = Place(self._file, name=self._file) if self._file else None
@@ -133,8 +134,9 @@ class Belongings:
     def ask(self) -> None:
         """By the minute, in a thread of its own: does the graph still know us?"""
         self._members.confirm(self.harvest)
-        if self._written() and FILLED not in self._past.facts:
+        if self._written() and not self._is_filled:
             self._pools.remember({FILLED: "yes"})
+            self._is_filled = True
 
 
 def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.command import ROOT, clean_environment, finished, harvest_flags, run
 from tests.faults.harvests import Harvest
-from tests.faults.injection import Process, injected, main_py
+from tests.faults.injection import Process, injected, main_py, small_disk
 from tests.faults.injection import run as run_to_end
 from tests.soak.compare import Essence, essence, flaws
 from tests.worlds.conceptnet import World, hub
