@@ -45,7 +45,7 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             print("nothing was changed (--dry-run)")
             return 0
-        with seen.members.nobody_at_work():
+        with seen.members.nobody_at_work():  # told before anybody has to answer
             name = name_of(url)
         if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
             print("that is not its name; nothing was changed")

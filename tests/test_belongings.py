@@ -182,19 +182,29 @@ def test_media_are_begun_after_a_harvest_without_them(
 # --- snapshots -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("with_state", [True, False])
 def test_a_snapshot_of_another_harvest_is_refused(
-    folder: Path, small_world: World, here: Here, with_state: bool
+    folder: Path, small_world: World, here: Here
+) -> None:
+    """Even if both have gone into the same graph."""
+    harvest(folder, small_world, "--state", "other")
+    newest = newest_good_snapshot(folder / "other/pools.db")
+    before = tree(folder)
+    said = here(*NO_SOURCE, "--no-media", "--resume", str(newest))
+    assert said.startswith(GONE) and "of another harvest" in said
+    assert tree(folder) == before
+
+
+def test_a_snapshot_is_refused_where_only_the_graph_of_another_is(
+    folder: Path, small_world: World, here: Here
 ) -> None:
     other = folder / "other"
     other.mkdir()
     harvest(other, small_world)
     newest = newest_good_snapshot(other / "state/pools.db")
-    if not with_state:
-        shutil.rmtree(folder / "state")
+    shutil.rmtree(folder / "state")
     before = tree(folder)
     said = here(*NO_SOURCE, "--no-media", "--resume", str(newest))
-    assert said.startswith(GONE), said
+    assert said.startswith(GONE) and "does not know this harvest" in said
     assert tree(folder) == before
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -107,9 +107,10 @@ def test_after_a_kill_a_graph_can_be_emptied_at_once(tmp_path: Path, slow: World
     assert cleared.returncode == 0, cleared.stderr
 
 
-def test_an_interrupt_at_the_question_changes_nothing(tmp_path: Path) -> None:
-    SqliteGraph(tmp_path / "graph.db").close()
-    words = ("--state", tmp_path / "state", "--graph", f"sqlite:{tmp_path / 'graph.db'}")
+@contextmanager
+def asked_for_its_name(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """clear.py, at its question."""
+    words = ("--state", folder / "state", "--graph", f"sqlite:{folder / 'graph.db'}")
     with subprocess.Popen(
         [sys.executable, "-u", str(ROOT / "clear.py"), *map(str, words)],
         stdin=subprocess.PIPE,
@@ -118,14 +119,29 @@ def test_an_interrupt_at_the_question_changes_nothing(tmp_path: Path) -> None:
         text=True,
         env=clean_environment(),
     ) as clear:
-        assert clear.stdout is not None and clear.stderr is not None
+        assert clear.stdout is not None
         assert "holds" in clear.stdout.readline()
         assert clear.stdout.read(5) == "Type "
+        yield clear
+
+
+def test_an_interrupt_at_the_question_changes_nothing(tmp_path: Path) -> None:
+    SqliteGraph(tmp_path / "graph.db").close()
+    with asked_for_its_name(tmp_path) as clear:
         clear.send_signal(signal.SIGINT)
         _, said = clear.communicate(timeout=60)
     assert clear.returncode == 130, said
     assert "Traceback" not in said
     assert not (tmp_path / "state").exists()
+
+
+def test_a_harvest_that_begins_during_the_question_is_seen(tmp_path: Path) -> None:
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        graph.members.admit("one")
+        with asked_for_its_name(tmp_path) as clear, graph.members.at_work("one"):
+            _, said = clear.communicate("graph.db\n", timeout=60)
+        assert clear.returncode == 4, said
+        assert graph.members.known() == ["one"]
 
 
 # --- the media folder ----------------------------------------------------------------------
@@ -169,7 +185,8 @@ def test_media_whose_disk_is_taken_away_end_the_harvest(
     below = tmp_path / "disk"
     with small_disk(below, "50m"):
         (below / "m").mkdir()
-        harvest = Harvest(tmp_path / "h", world, media, depth=1, into=below / "m")
+        folder, settings = tmp_path / "h", "reserve_bytes = 0"
+        harvest = Harvest(folder, world, media, depth=1, settings=settings, into=below / "m")
         with Process(tmp_path / "said", harvest.command) as process:
             media.wait_for(len(media.paths) + 60, timeout=60)
             with small_disk(below, "50m"):
