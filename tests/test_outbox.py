@@ -304,7 +304,8 @@ def test_a_line_torn_by_a_power_cut_proves_nothing(
     assert files_in(again.content) == set(paths(again))
 
 
-def test_one_shipping_at_a_time(outbox: Outbox) -> None:
+def test_one_shipping_at_a_time(media: Path, outbox: Outbox) -> None:
+    media.mkdir()
     with outbox.held(0), pytest.raises(Unavailable, match="shipped already"), outbox.held(0):
         pass
     with outbox.held(0):

@@ -37,6 +37,7 @@ class SqliteMembers:
     def admit(self, harvest: str) -> None:
         try:
             with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = NORMAL")  # it is never lost without the records
                 db.execute(SCHEMA)
                 db.execute("INSERT OR IGNORE INTO harvest VALUES (?)", (harvest,))
         except sqlite3.OperationalError as error:
