@@ -31,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HarvestError as error:
         say(f"clear: {error}", sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        print("\nnothing more was changed", file=sys.stderr)
+        return 130
 
 
 def clear(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -46,11 +49,16 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             print("nothing was changed (--dry-run)")
             return 0
-        name = name_of(url)
+        with seen.members.nobody_at_work():  # told before anybody has to answer
+            name = name_of(url)
         if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
             print("that is not its name; nothing was changed")
             return 2
-        with closing(open_graph(url, password)) as graph, bar("deleted", sum(counts)) as show:
+        with (
+            seen.members.nobody_at_work(),
+            closing(open_graph(url, password)) as graph,
+            bar("deleted", sum(counts)) as show,
+        ):
             graph.clear(show)
         print("the graph is empty")
         retire_harvest(settings, arguments.yes)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,11 @@ from tools import settings as settings_of
 from tools.add import Counts, Graph
 from tools.again import REAL, SAMPLE, facts_of
 from tools.assist import Assist
-from tools.belongings import check_graph, check_media
+from tools.beginning import Beginning
+from tools.belongings import Belongings
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
 from tools.exports import DEFAULT, FORMATS
-from tools.graphs import open_graph
+from tools.graphs import is_there, open_graph
 from tools.harvest import Harvest
 from tools.instance import SIGNALS, ask_running, only_instance
 from tools.jobs.conceptnet import NAME, ConceptnetJob
@@ -125,17 +127,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
     set_old_aside(settings, arguments)
+    with Beginning(settings) as beginning:
+        return begun_harvest(settings, arguments, beginning)
+
+
+def begun_harvest(settings: Settings, arguments: argparse.Namespace, beginning: Beginning) -> int:
     level = "debug" if arguments.verbose else settings.log.level
     as_json = settings.log.json or arguments.log_json
     log.set_up(settings.state / "log", level, as_json, arguments.quiet)
     with Journal(settings, arguments.typed) as journal:
-        return work(settings, arguments, journal)
+        return work(settings, arguments, journal, beginning)
 
 
-def work(settings: Settings, arguments: argparse.Namespace, journal: Journal) -> int:
+def work(
+    settings: Settings, arguments: argparse.Namespace, journal: Journal, beginning: Beginning
+) -> int:
     remove_unfinished(settings.pools_file)
-    if arguments.resume:
-        restore(arguments.resume, settings.pools_file)
+    belongings = Belongings(settings, arguments.resume)
     with ExitStack() as stack:
         world_name = REAL
         if arguments.sample:
@@ -143,16 +151,18 @@ def work(settings: Settings, arguments: argparse.Namespace, journal: Journal) ->
             world_name = SAMPLE
         password = settings.neo4j.password
         graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
+        stack.enter_context(graph.members.at_work(belongings.harvest))
+        belongings.check(graph)
+        if arguments.resume:
+            restore(arguments.resume, settings.pools_file)
         stop = Event()
         job = ConceptnetJob(settings, graph, stop, world_name, arguments.all, arguments.quiet)
         stack.enter_context(closing(job))
         run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
         stack.enter_context(closing(run_))
         begin_to_count(run_.pools)
-        check_graph(run_.pools, graph, settings.graph_url)
+        belongings.take(run_.pools, job.ledger)
         run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})
-        if settings.extend.is_wanted:
-            check_media(run_.pools, job.ledger, settings)
         transport = shipper(run_, job.ledger, settings, stop)
         job.open(run_.pools)
         stages = [stage for stage in job.stages if stage.name in job.workers]
@@ -162,9 +172,17 @@ def work(settings: Settings, arguments: argparse.Namespace, journal: Journal) ->
             *(run_.pools, stages, job.store, job.client, arguments.quiet, file),
             is_paused=lambda: run_.paused_since is not None,
         )
-        with Assist(run_, settings, progress.traffic, transport, job.begun_bytes) as assist:
+
+        def begin() -> None:
+            """By the first tick: nothing can fail any more before there is something to keep."""
+            if not beginning.is_over:
+                belongings.enter(graph, lambda: job.store.written)
+                beginning.is_over = True
+
+        begun = job.begun_bytes
+        with Assist(run_, settings, progress.traffic, transport, belongings, begun) as assist:
             try:
-                run_.run(progress, assist.tick)
+                run_.run(begin, progress, assist.tick)
             finally:
                 progress.close()
             assist.finish()
@@ -265,11 +283,45 @@ def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
 
 
 def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Before there is a log: the old one goes with it."""
-    if arguments.fresh and (aside := set_aside(settings.state)):
+    """Only if a new harvest could begin; and before there is a log: the old one goes with it."""
+    if not arguments.fresh:
+        return
+    rehearse(settings, arguments)
+    way_back = ""
+    if aside := set_aside(settings.state):
         say(f"the old state is set aside in {aside}")
-    if arguments.fresh and Ledger(settings.media) and (aside := set_aside(settings.media)):
+        way_back = f"--state {aside}"
+    if Ledger(settings.media) and (aside := set_aside(settings.media)):
         say(f"the old media are set aside in {aside}")
+        way_back += f" --media {aside}"
+    if way_back:
+        say(f"to go back: the same command with {way_back.strip()} instead of --fresh")
+
+
+def rehearse(settings: Settings, arguments: argparse.Namespace) -> None:
+    """Raises what would end a new harvest at its start. What there is stays as it is."""
+    if settings.graph and is_there(settings.graph):
+        open_graph(settings.graph, settings.neo4j.password).close()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(scratch_folder(settings.state)))
+        scratch = replace(settings, state=folder, media=folder / "m", graph="")
+        empty = stack.enter_context(closing(open_graph(scratch.graph_url)))
+        job = ConceptnetJob(scratch, empty, Event(), "", arguments.all, arguments.quiet)
+        stack.enter_context(closing(job))
+        run_ = Harvest(job, scratch.pools_file, Event(), scratch.attempts, scratch.stop_grace_s)
+        stack.enter_context(closing(run_))
+        Assist(run_, scratch, dict)  # times, and addresses for notices
+        logging.disable(logging.WARNING)  # the harvest itself says it again
+        stack.callback(logging.disable, logging.NOTSET)
+        if not arguments.sample:  # which brings its own source
+            job.open(run_.pools)
+
+
+def scratch_folder(parent: Path) -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(dir=parent, prefix="rehearsal-")
+    except OSError as error:
+        raise StopHarvest(f"{parent} cannot be written: {error.strerror}") from error
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
 from tools import uri
 from tools.add import Adder, Entity, Graph, Media, Page, Relation, endpoints
+from tools.errors import AlreadyRunning, StateDamaged
 
 
 def relation(rel: str, start: str, end: str, weight: float = 1.0, **more: str | None) -> Relation:
@@ -182,3 +184,49 @@ class StoreContract:
         adder(pages[:1])
         assert graph.counts() == (4, 3, 0)
         assert adder.written == 3
+
+    # --- to whom it belongs ----------------------------------------------------------------
+
+    def test_it_belongs_to_every_harvest_that_wrote_into_it(
+        self, open_store: Callable[[], Graph]
+    ) -> None:
+        with closing(open_store()) as graph:
+            assert graph.members.known() == []
+            for each in ("two", "one", "two"):
+                graph.members.admit(each)
+        with closing(open_store()) as graph:
+            assert graph.members.known() == ["one", "two"]
+            graph.members.confirm("one")
+
+    def test_members_are_no_records(self, graph: Graph) -> None:
+        graph.members.admit("one")
+        assert graph.counts() == (0, 0, 0)
+        assert list(graph.entities()) == [] and list(graph.relations()) == []
+        gone: list[int] = []
+        graph.clear(gone.append)
+        assert sum(gone) == 0
+
+    def test_a_graph_that_was_emptied_belongs_to_nobody(self, graph: Graph) -> None:
+        graph.members.admit("one")
+        graph.clear()
+        assert graph.members.known() == []
+        with pytest.raises(StateDamaged):
+            graph.members.confirm("one")
+
+    def test_nobody_empties_it_while_somebody_writes(self, graph: Graph) -> None:
+        with graph.members.at_work("one"):
+            with graph.members.at_work("two"):
+                pass
+            with pytest.raises(AlreadyRunning), graph.members.nobody_at_work():
+                pass
+        with graph.members.nobody_at_work():
+            pass
+        assert graph.members.known() == [], "who only began has written nothing"
+
+    def test_a_sign_of_life_keeps_a_member_known(self, graph: Graph) -> None:
+        with graph.members.at_work("one"):
+            graph.members.admit("one")
+            graph.members.confirm("one")
+        assert graph.members.known() == ["one"]
+        with graph.members.nobody_at_work():
+            pass

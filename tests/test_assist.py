@@ -18,6 +18,8 @@ from tests.command import finished, harvest_flags, pools_of, read_until, run, st
 from tests.worlds.conceptnet import World, about, fails, mesh, only
 from tests.worlds.mail import Hook
 from tools.assist import Assist
+from tools.belongings import Belongings
+from tools.errors import Fatal, StateDamaged
 from tools.harvest import Harvest
 from tools.look import look
 from tools.pools import Pools
@@ -182,3 +184,21 @@ def test_retry_without_a_harvest_says_so(tmp_path: Path) -> None:
     done = run("main.py", "retry", "--state", tmp_path / "nowhere")
     assert done.returncode == 2 and "there is no harvest" in done.stderr
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_graph_that_does_not_know_the_harvest_any_more_ends_it(tmp_path: Path) -> None:
+    """What is asked by the minute."""
+
+    class Lost:
+        def look(self) -> None: ...
+
+        def ask(self) -> None:
+            raise StateDamaged("it was emptied")
+
+    ended: list[Fatal] = []
+    with closing(Pools(tmp_path / "pools.db", [])) as pools:
+        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append)
+        mine = Settings(state=tmp_path)
+        assist = Assist(cast(Harvest, harvest), mine, dict, None, cast(Belongings, Lost()))
+        assist.ask_graph()
+    assert [each.exit_code for each in ended] == [6]

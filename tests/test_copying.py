@@ -19,7 +19,7 @@ from tests.worlds.bolt import Wire
 from tests.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
 from tools.commands import tell_copied
-from tools.copying import BATCH, arrived, copy, parts
+from tools.copying import BATCH, arrived, copy, hand_on, parts
 from tools.errors import Fatal
 from tools.graphs.sqlite import SqliteGraph
 
@@ -247,7 +247,7 @@ def harvest(folder: Path, graph: Path, limit: int) -> subprocess.CompletedProces
 def refusal(folder: Path, graph: Path) -> str:
     """A log line before it may tell that the graph is another one."""
     done = harvest(folder, graph, 10)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 6, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr.splitlines()[-1]
 
@@ -274,5 +274,6 @@ def test_the_graph_to_copy_is_the_one_the_harvest_went_into_last(tmp_path: Path)
     assert harvest(tmp_path, a, 1).returncode == 0
     with closing(SqliteGraph(a)) as old, closing(SqliteGraph(b)) as new:
         copy(old, new, unseen)
+        hand_on(old, new)
     assert harvest(tmp_path, b, 2).returncode == 0
     assert f"main.py copy --from sqlite:{b} --graph sqlite:{c}" in refusal(tmp_path, c)

@@ -59,6 +59,7 @@ class World:
     def __init__(self, server: FileServer, root: Path) -> None:
         self.server = server
         self.root = root
+        root.mkdir()
         self.offer = server.offer
         settings = HttpSettings(limits={}, answer_timeout_s=5.0, tries=2)
         host = f"127.0.0.1:{server.port}"
@@ -421,7 +422,7 @@ def test_nothing_remains_of_a_failure(world: World, path: str) -> None:
 def test_a_missing_file_makes_no_folders(world: World) -> None:
     with pytest.raises(BadStatus):
         world.keep(world.server.url + "/status/404")
-    assert not world.root.exists()
+    assert list(world.root.iterdir()) == []
 
 
 # ---- our own disk
@@ -463,6 +464,7 @@ def test_too_long_a_name_is_the_end_of_one_owner_only(world: World) -> None:
 
 
 def test_a_folder_that_cannot_be_written_ends_the_harvest(world: World) -> None:
+    world.root.rmdir()
     world.root.write_text("a file where the folder should be")
     with pytest.raises(StopHarvest, match=r"the media folder .*/m cannot be written \(Not a dir"):
         world.keep(world.offer(files.image()))
@@ -549,16 +551,22 @@ def test_a_folder_that_is_cleared_away_at_once_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Empty folders are removed when media are shipped, perhaps in this very moment."""
-    real = os.makedirs
+    real = os.mkdir
     made: list[str] = []
 
-    def makedirs(path: str, exist_ok: bool) -> None:
-        real(path, exist_ok=exist_ok)
+    def mkdir(path: str) -> None:
+        real(path)
         made.append(path)
         if len(made) < 4:
             Path(path).rmdir()
 
-    monkeypatch.setattr(os, "makedirs", makedirs)
-    with download._created(f"{tmp_path}/en/dog/0.part") as file:
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with download._created(str(tmp_path), "en/dog/0.part") as file:
         assert file.read() == b""
     assert len(made) > 3
+
+
+def test_a_media_folder_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        download._created(str(tmp_path / "m"), "en/dog/0.part")
+    assert list(tmp_path.iterdir()) == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ import pytest
 from tests.store_contract import image
 from tools import ledger as ledger_module
 from tools.add import Attachment
-from tools.errors import StopHarvest
+from tools.errors import RetryLater, StateDamaged, StopHarvest
 from tools.ledger import CREDITS, FILES, SEARCHES, Ledger
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    (tmp_path / "m").mkdir()
     with closing(Ledger(tmp_path / "m")) as ledger:
         yield ledger
 
@@ -97,9 +100,81 @@ def test_the_latest_concepts_come_first_and_once(ledger: Ledger, tmp_path: Path)
 
 def test_a_cell_that_looks_like_a_formula_is_harmless(ledger: Ledger, tmp_path: Path) -> None:
     file = image("a.png")._replace(author='=HYPERLINK("http://evil")')
-    (tmp_path / "m").mkdir()
     ledger.add([Attachment("/c/en/dog", [file], {"owner": "/c/en/dog", "refused": []})])
     assert credits(tmp_path)[0]["author"] == '\'=HYPERLINK("http://evil")'
+
+
+def refusing(number: int, *, error: int = errno.EIO) -> Callable[[int], None]:
+    """A sync that is refused the so-many-th time, and then never again."""
+    calls = iter(range(1, 1000))
+
+    def sync(file: int) -> None:
+        if next(calls) == number:
+            raise OSError(error, os.strerror(error))
+
+    return sync
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
+def test_a_refused_sync_is_remembered_and_nothing_of_it_stays(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """Asked again the disk would say that all is well."""
+    monkeypatch.setattr(ledger_module, "FLUSH_EVERY_S", -1.0)
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png")])
+    before = contents(tmp_path)
+    monkeypatch.setattr(os, "fdatasync", refusing(2, error=error))
+    for _ in range(2):
+        with pytest.raises(StopHarvest, match="cannot be written"):
+            ledger.add([found(tmp_path, "/c/en/cat", "b.png")])
+        assert contents(tmp_path) == before
+    with pytest.raises(StopHarvest):
+        ledger.hand_over(tmp_path)
+
+
+def test_books_that_cannot_be_synced_are_not_handed_over(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png")])
+    monkeypatch.setattr(os, "fdatasync", refusing(1))
+    for _ in range(2):
+        with pytest.raises(StopHarvest):
+            ledger.hand_over(tmp_path)
+    assert not (tmp_path / FILES).exists()
+
+
+def test_books_that_are_joined_are_joined_whole_or_not_at_all(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / SEARCHES).write_bytes(b"before\n")
+    ledger.add([found(tmp_path, "/c/en/dog", "a.png")])
+    monkeypatch.setattr(os, "fsync", refusing(1))
+    with pytest.raises(StopHarvest):
+        ledger.hand_over(tmp_path)
+    assert (tmp_path / SEARCHES).read_bytes() == b"before\n"
+
+
+def test_nothing_is_written_down_in_a_folder_that_is_not_the_claimed_one(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    with closing(Ledger(folder)) as ledger:
+        assert ledger.claim("one")
+        folder.rename(tmp_path / "away")
+        folder.mkdir()
+        with pytest.raises(StateDamaged, match="moved or removed"):
+            ledger.add([found(tmp_path, "/c/en/dog")])
+        with pytest.raises(StateDamaged):
+            ledger.hand_over(tmp_path)
+        assert list(folder.iterdir()) == []
+
+
+def test_who_lacks_a_file_is_not_written_down(tmp_path: Path) -> None:
+    with closing(Ledger(tmp_path / "m")) as ledger:
+        assert ledger.claim("one")
+        there = found(tmp_path, "/c/en/dog", "a.png")
+        with pytest.raises(RetryLater, match=r"a\.png is not there"):
+            ledger.require([there])
+        (tmp_path / "m/a.png").write_bytes(bytes(there.media[0].bytes))
+        ledger.require([there])
 
 
 def test_a_folder_that_cannot_be_written_stops_the_harvest(tmp_path: Path) -> None:

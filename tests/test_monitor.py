@@ -447,3 +447,18 @@ def test_a_stage_held_for_a_moment_ends_nobody_early(engine: EngineMaker) -> Non
     assert not monitor._can_hand_out() and not monitor._lease()
     monitor.hold("room", None)
     assert not work.hurried
+
+
+def test_after_something_fatal_nothing_is_handed_out(engine: EngineMaker) -> None:
+    """Not even while whoever is told takes his time."""
+    begun: list[str] = []
+
+    def work(task: Task) -> Done:
+        begun.append(task.uri)
+        raise StopHarvest("nothing can be written")
+
+    one = engine({Stage("fetch", 1): work})
+    counts = one.run("/c/en/a", "/c/en/b", "/c/en/c")
+    assert begun == ["/c/en/a"]
+    assert counts["to_fetch"] == 3
+    assert isinstance(one.ends[0], StopHarvest)

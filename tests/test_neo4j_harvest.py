@@ -16,6 +16,7 @@ import pytest
 
 from tests.command import pools_of, run, says, start
 from tests.dump_world import harvest, set_small
+from tests.faults.injection import Process, main_py
 from tests.graph_world import assert_graph_is, graph_in, in_neo4j, in_sqlite
 from tests.neo4j_server import AnyServer, ask, run_with
 from tests.store_contract import DOG_IS_PET, relation, write
@@ -130,6 +131,54 @@ def test_two_harvests_of_the_same_concepts_make_no_duplicates(
     assert_graph_is(empty_neo4j, lines)
     for name in ("one", "two"):
         assert pools_of(tmp_path / name)["failed"] == 0
+
+
+# --- to whom it belongs --------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow() -> Iterator[World]:
+    with World(mesh(200), latency=0.05) as world:
+        yield world
+
+
+def flags_for(folder: Path, server: AnyServer, world: World) -> tuple[object, ...]:
+    places = ("--graph", server.url, "--state", folder / "state")
+    return ("--source", world.url, "--seed", "/c/en/0", "--no-media", *places)
+
+
+def test_a_graph_that_is_emptied_ends_the_harvest_and_the_next_start(
+    tmp_path: Path, empty_neo4j: AnyServer, slow: World
+) -> None:
+    flags = flags_for(tmp_path, empty_neo4j, slow)
+    password = {"SHEAF_NEO4J_PASSWORD": empty_neo4j.password}
+    with Process(tmp_path / "said", main_py(*flags), **password) as process:
+        slow.wait_for(30, timeout=60)
+        ask(empty_neo4j, "MATCH (n) DETACH DELETE n")
+        slow.latency = 0.0
+        assert process.end() == 6, process.log
+        assert "was emptied while the harvest ran" in process.sentence
+    again = run_with(empty_neo4j, "main.py", *flags)
+    assert "does not know this harvest" in says(again, 6)
+
+
+def test_nobody_empties_a_graph_under_a_harvest(
+    tmp_path: Path, empty_neo4j: AnyServer, slow: World
+) -> None:
+    flags = flags_for(tmp_path, empty_neo4j, slow)
+    elsewhere = ("--yes", "--graph", empty_neo4j.url, "--state", tmp_path / "elsewhere")
+    password = {"SHEAF_NEO4J_PASSWORD": empty_neo4j.password}
+    with Process(tmp_path / "said", main_py(*flags), **password) as process:
+        slow.wait_for(30, timeout=60)
+        refused = run_with(empty_neo4j, "clear.py", *elsewhere)
+        slow.latency = 0.0
+        assert process.end() == 0, process.log
+    assert "sign of life" in says(refused, 4) and "if it was killed" in refused.stderr
+    assert run_with(empty_neo4j, "main.py", *flags).returncode == 0
+    cleared = run_with(empty_neo4j, "clear.py", *elsewhere)
+    assert cleared.returncode == 0, cleared.stderr
+    assert ask(empty_neo4j, "MATCH (n) RETURN n") == []
+    assert "does not know this harvest" in says(run_with(empty_neo4j, "main.py", *flags), 6)
 
 
 # --- the wire ------------------------------------------------------------------------------

@@ -291,4 +291,5 @@ def test_a_harvest_without_its_graph_does_not_go_on(
 ) -> None:
     newest = newest_good_snapshot(undisturbed / "state/pools.db")
     done = run("main.py", *flags(tmp_path / "new", world, media, "--resume", newest))
-    assert "is empty: copy that first" in says(done, 2)
+    assert "graph.db is gone, though" in says(done, 6)
+    assert not (tmp_path / "new/state").exists() and not (tmp_path / "new/graph.db").exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -16,7 +18,7 @@ from tests.store_contract import image
 from tools import batch as batch_module
 from tools import outbox as outbox_module
 from tools.add import Attachment
-from tools.batch import Batch
+from tools.batch import Batch, append, lines
 from tools.errors import StopHarvest, Unavailable
 from tools.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.outbox import FOLDER, Outbox
@@ -302,7 +304,8 @@ def test_a_line_torn_by_a_power_cut_proves_nothing(
     assert files_in(again.content) == set(paths(again))
 
 
-def test_one_shipping_at_a_time(outbox: Outbox) -> None:
+def test_one_shipping_at_a_time(media: Path, outbox: Outbox) -> None:
+    media.mkdir()
     with outbox.held(0), pytest.raises(Unavailable, match="shipped already"), outbox.held(0):
         pass
     with outbox.held(0):
@@ -341,3 +344,18 @@ def test_closing_takes_milliseconds(
     outbox.close(ledger)
     assert len(moved) == len(BOOKS) + 1
     assert outbox_module.FOLDER in str(moved[-1])
+
+
+def test_a_line_that_the_disk_refuses_is_not_there_for_the_next_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_file: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    file = tmp_path / "sent.jsonl"
+    append(file, b'{"volume": 1}\n')
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(OSError, match="Input/output"):
+            append(file, b'{"volume": 2}\n')
+    assert list(lines(file)) == [{"volume": 1}]

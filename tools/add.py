@@ -67,8 +67,29 @@ class Counts(NamedTuple):
 def unseen(_number: int) -> None: ...
 
 
+class Members(Protocol):
+    """The harvests that a graph belongs to, by their ids. They are no records."""
+
+    def known(self) -> list[str]: ...
+    def admit(self, harvest: str) -> None:
+        """Know it from now on, until the graph is cleared."""
+
+    def confirm(self, harvest: str) -> None:
+        """StateDamaged if the graph knows it no more. To be called by the minute: it is also the
+        sign that the harvest still runs. Any thread may do it."""
+
+    def at_work(self, harvest: str) -> AbstractContextManager[None]:
+        """While this harvest writes nobody empties the graph."""
+
+    def nobody_at_work(self) -> AbstractContextManager[None]:
+        """To empty it; AlreadyRunning if a harvest writes into it."""
+
+
 class Graph(Protocol):
     """Where records go. Every method gives the same graph when it is run twice."""
+
+    @property
+    def members(self) -> Members: ...
 
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
         """All in one transaction, ends that are missing too; how many relations were new or
@@ -103,7 +124,7 @@ class Graph(Protocol):
         """How many of these are in the graph."""
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
-        """Tells how many records went, again and again."""
+        """It belongs to nobody any more. Tells how many records went, again and again."""
 
     def close(self) -> None: ...
 
@@ -128,16 +149,21 @@ class Attachment(NamedTuple):
 
 
 def keep_no_books(_attachments: Sequence[Attachment]) -> None: ...
+def require_nothing(_attachments: Sequence[Attachment]) -> None: ...
 
 
 class Adder:
     """Writes the records of several tasks together and counts what was new."""
 
     def __init__(
-        self, graph: Graph, book: Callable[[Sequence[Attachment]], None] = keep_no_books
+        self,
+        graph: Graph,
+        book: Callable[[Sequence[Attachment]], None] = keep_no_books,
+        require: Callable[[Sequence[Attachment]], None] = require_nothing,
     ) -> None:
         self._graph = graph
         self._book = book
+        self._require = require
         self.written = 0
         self.media: Counter[str] = Counter()
 
@@ -153,8 +179,9 @@ class Adder:
             self._attach(attachments)
 
     def _attach(self, attachments: Sequence[Attachment]) -> None:
-        """First the graph: what it does not take must not stand in the books. No file without its
-        concept: one that an older version left out is written now."""
+        """First their files must be there. Then the graph: what it does not take must not stand in
+        the books. No file without its concept: one that an older version left out comes now."""
+        self._require(attachments)
         owners = [each.owner for each in attachments if not each.owner.startswith("/a/")]
         if owners:
             self._graph.write(map(Entity.of, owners), ())

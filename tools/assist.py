@@ -14,12 +14,14 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from tools.belongings import Belongings
 from tools.clock import Clock, Outcome
-from tools.errors import Fatal, HarvestError
+from tools.errors import Fatal, HarvestError, StopHarvest, Unavailable
 from tools.harvest import Harvest
 from tools.look import look
 from tools.notify import Kind, Notices
-from tools.patrol import Backlog, Heartbeat, Home, Outages, Reserve
+from tools.patrol import Backlog, Heartbeat, Outages, Reserve
+from tools.place import Place
 from tools.report import View, brief
 from tools.running import Running
 from tools.sampler import Sampler, Traffic
@@ -34,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
 PATIENCE_S = 5.0  # for work of the clock that still runs when the harvest has ended
+EVERY_MINUTE = "* * * * *"
 TRANSPORT = "transport"
 REMEMBERED = ("snapshot", TRANSPORT)
 
@@ -45,6 +48,7 @@ class Assist:
         settings: Settings,
         traffic: Traffic,
         transport: Transport | None = None,
+        belongings: Belongings | None = None,
         begun: Callable[[], int] = lambda: 0,
     ) -> None:
         """`begun`: bytes of media that no book knows yet."""
@@ -56,11 +60,14 @@ class Assist:
         self._next_look = 0.0
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._told)
-        self._home = Home(settings.pools_file)
+        self._belongings = belongings
+        pools = settings.pools_file
+        self._home = Place(pools, name=pools, kind=StopHarvest)
         self._watches = self._new_watches()
         self._clock.add("snapshot", settings.clock.snapshot, self.snapshot)
         self._clock.add("sample", settings.clock.sample, self.sample)
         self._clock.add("retry", settings.clock.retry, self.retry)
+        self._clock.add("graph", EVERY_MINUTE, self.ask_graph)
         if transport is not None:
             times = settings.transport.times
             self._clock.add(TRANSPORT, times, self.ship, "transport.every_hours")
@@ -75,6 +82,8 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
         ]
+        if self._belongings is not None:
+            watches.append(self._belongings.look)
         if (transport := self._transport) is not None:
             limit = settings.transport.outbox_mb * 1e6
             tell, hasten = self._teller("disk"), partial(self._clock.hasten, TRANSPORT)
@@ -113,6 +122,11 @@ class Assist:
             self._clock.wait_for(TRANSPORT, self._harvest.stop)
         self._clock.close(PATIENCE_S)
         self._home()  # it may have gone since somebody last looked
+        if self._belongings is not None:
+            self._belongings.look()
+            self.ask_graph()
+        if self._harvest.fatal is not None:
+            raise self._harvest.fatal
         if self._harvest.has_worked:
             self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
 
@@ -146,6 +160,17 @@ class Assist:
         if revived:
             logger.warning("Assist: %d that had failed go back to work", revived)
         return f"{revived} go back to work"
+
+    def ask_graph(self) -> str:
+        """Is it still ours? One that does not answer is waited for by whoever writes."""
+        try:
+            if self._belongings is not None:
+                self._belongings.ask()
+        except Unavailable as error:
+            return str(error)
+        except Fatal as error:
+            self._harvest.end(error)
+        return "asked"
 
     def ship(self) -> str:
         """What was asked for by name, then all there is."""

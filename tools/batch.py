@@ -151,13 +151,16 @@ def append(path: Path, line: bytes) -> None:
     """Behind a line that was torn it begins a new one."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(path, flags, 0o600)
+    size = os.fstat(file).st_size
     try:
-        size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":
             line = b"\n" + line
         while line:
             line = line[os.write(file, line) :]
         os.fsync(file)
+    except OSError:  # a later reader must not believe what the disk may forget
+        os.ftruncate(file, size)
+        raise
     finally:
         os.close(file)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tools import credits
 from tools.add import Counts, Graph
 from tools.again import command_of
-from tools.copying import copy
+from tools.copying import copy, hand_on
 from tools.dump import remote
 from tools.errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from tools.exports import DEFAULT, export, format_named
@@ -51,6 +51,8 @@ def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
         try:
             with bar("copied", sum(source.counts()), arguments.quiet) as show:
                 whole, there = copy(source, target, show)
+            if there == whole:
+                hand_on(source, target)
         except Unavailable as error:
             raise Unreachable(f"{error}; the same command goes on from here") from error
         return tell_copied(whole, there, settings.graph_url, arguments.quiet)

@@ -96,6 +96,12 @@ def _sum(one: Counts, other: Counts) -> Counts:
     return Counts(*map(sum, zip(one, other, strict=True)))
 
 
+def hand_on(source: Graph, target: Graph) -> None:
+    """What harvests wrote into the source is all in the target: each can go on there."""
+    for harvest in source.members.known():
+        target.members.admit(harvest)
+
+
 def batches(records: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
     rest = iter(records)
     while batch := list(islice(rest, size)):

@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
@@ -32,6 +33,7 @@ from tools.errors import (
 from tools.filehost import FileHosts
 from tools.http import Answer, Client
 from tools.pictures import differing_bits, limit_pixels
+from tools.place import gone
 from tools.providers import Candidate
 from tools.robots import forbidden_by, wishes_in
 from tools.settings import ExtendSettings
@@ -188,7 +190,8 @@ class Part:
         if self._file is not None:
             self._file.close()
             if not self._is_published:
-                os.unlink(self._path)
+                with suppress(FileNotFoundError):  # with the whole folder
+                    os.unlink(self._path)
 
     def _start_over(self) -> None:
         self.size = 0
@@ -206,7 +209,7 @@ class Part:
         self._start_over()
         try:
             if self._file is None:
-                self._file = _created(self._path)
+                self._file = _created(self._root, f"{self._name}.part")
             else:
                 os.lseek(self._file.fileno(), 0, os.SEEK_SET)
                 os.ftruncate(self._file.fileno(), 0)
@@ -267,6 +270,8 @@ class Part:
     def _not_writable(self, error: OSError) -> HarvestError:
         if error.errno == errno.ENAMETOOLONG:
             return GiveUp("its folder would have too long a name")
+        if error.errno == errno.ENOENT:
+            return gone(Path(self._root))
         if error.errno in NO_ROOM:
             return NoRoom(f"the media folder {self._root} has no room left")
         if error.errno in NO_FILES:
@@ -277,20 +282,28 @@ class Part:
         )
 
 
-def _created(path: str) -> BinaryIO:
+def _created(root: str, name: str) -> BinaryIO:
     """A new file, to write and to read. What has its name already was left by a crash or leads
     elsewhere: it goes. A folder may be gone as soon as it is made: empty ones are cleared away when
     media are shipped."""
+    path = f"{root}/{name}"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     for _ in range(MOST_TRIES):
         try:
             return os.fdopen(os.open(path, flags, 0o600), "rb")
         except FileNotFoundError:
             with suppress(FileNotFoundError):
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                _make_folders(root, os.path.dirname(name))
         except FileExistsError:
             os.unlink(path)
     return os.fdopen(os.open(path, flags, 0o600), "rb")
+
+
+def _make_folders(root: str, below: str) -> None:
+    """Not the root itself: if that is gone, what is kept of it lies elsewhere."""
+    for folder in accumulate(below.split("/"), "{}/{}".format):
+        with suppress(FileExistsError):
+            os.mkdir(f"{root}/{folder}")
 
 
 def _write_all(descriptor: int, chunk: bytes) -> None:

@@ -109,9 +109,11 @@ class Drafts:
         return random.sample(owners, min(MOST_NAMED, len(owners)))
 
     def open(self, owner: str) -> Draft:
-        """What is known about an owner; files nobody knows about are removed."""
+        """What is known about an owner; files nobody knows about are removed. If one of its own is
+        missing it begins anew: those who offered it have been crossed out."""
         draft = self._delivered.pop(owner, None) or self._read(owner)
-        draft.media = [each for each in draft.media if self._is_there(each)]
+        if not all(map(self._is_there, draft.media)):
+            draft = Draft(owner)
         self._remove_leftovers(draft)
         return draft
 

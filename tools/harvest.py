@@ -64,7 +64,7 @@ class Harvest:
         self._grace_s = grace_s
         self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
         self._take_back_at: float | None = None
-        self._fatal: Fatal | None = None
+        self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
         self.paused_since: float | None = None  # by the wall clock
         self.verdict = "done"
@@ -90,8 +90,8 @@ class Harvest:
         while any(monitor.is_alive() for monitor in self.monitors):
             self._obey(self._next_note())
             self._call(ticks)
-        if self._fatal is not None:
-            raise self._fatal
+        if self.fatal is not None:
+            raise self.fatal
         self.pools.make_durable()
         self.has_worked = bool(new) or self.pools.leases > 0
         if not self.has_worked:
@@ -118,7 +118,11 @@ class Harvest:
             self.end(error)
 
     def end(self, error: Fatal) -> None:
-        """Whatever runs has a moment, then `run` raises this."""
+        """Nothing more is handed out from now on. Whatever runs has a moment, then `run` raises
+        this."""
+        self.fatal = self.fatal or error
+        for monitor in self.monitors:
+            monitor.stop()
         self._notes.put(error)
 
     def close(self) -> None:
@@ -168,7 +172,10 @@ class Harvest:
         return leave_note
 
     def _note_end(self, error: Fatal | None) -> None:
-        self._notes.put(error or "ended")
+        if error is None:
+            self._notes.put("ended")
+        else:
+            self.end(error)
 
     def _next_note(self) -> str | Fatal | None:
         try:
@@ -178,10 +185,9 @@ class Harvest:
 
     def _obey(self, note: str | Fatal | None) -> None:
         if isinstance(note, Fatal):
-            self._fatal = self._fatal or note
             note = "stop"
         if note == "stop" and self._take_back_at is None:
-            self._begin_to_stop(FATAL_GRACE_S if self._fatal else self._grace_s)
+            self._begin_to_stop(FATAL_GRACE_S if self.fatal else self._grace_s)
         elif note in ("pause", "resume"):
             self._pause(note == "pause")
         if self._take_back_at is not None and time.monotonic() >= self._take_back_at:

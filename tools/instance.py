@@ -1,18 +1,15 @@
-"""One harvest for each state folder, and how to reach the one that runs.
-
-The lock is the kernel's: it is gone with its process, even after `kill -9`.
-"""
+"""One harvest for each state folder, and how to reach the one that runs."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tools.errors import AlreadyRunning, StopHarvest, UsageError
+from tools.flock import has_name, locked
 from tools.running import running
 from tools.state import LOCK
 
@@ -21,20 +18,43 @@ SIGNALS = {"pause": signal.SIGUSR1, "resume": signal.SIGUSR2, "stop": signal.SIG
 
 @contextmanager
 def only_instance(folder: Path) -> Iterator[None]:
-    """Hold the folder, made if need be and closed to other users."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise StopHarvest(f"the state folder {folder} cannot be used: {error.strerror}") from error
-    try:
-        if not _lock(lock):
-            raise AlreadyRunning(f"a harvest already runs in {folder} (process {_pid(lock)})")
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
+    """Hold the folder, made if need be and closed to other users. If nothing else was made in it
+    meanwhile, it goes again."""
+    lock = folder / LOCK
+    new = [each for each in (lock, folder, *folder.parents) if not each.exists()]
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, [each for each in new if each != lock])
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            held = stack.enter_context(_held(lock, is_new=lock in new))
+            os.ftruncate(held, 0)
+            os.pwrite(held, str(os.getpid()).encode(), 0)
+        except OSError as error:
+            raise StopHarvest(
+                f"the state folder {folder} cannot be used: {error.strerror}"
+            ) from error
         yield
-    finally:
-        os.close(lock)
+
+
+@contextmanager
+def _held(lock: Path, is_new: bool) -> Iterator[int]:
+    """A new one that lies alone in its folder is removed while it is still held: later it may be
+    somebody else's."""
+    with locked(lock, f"the state folder {lock.parent}") as held:
+        if held is None:
+            pid = lock.read_text("ascii", "replace") or "unknown"
+            raise AlreadyRunning(f"a harvest already runs in {lock.parent} (process {pid})")
+        try:
+            yield held
+        finally:
+            if is_new and has_name(held, lock) and len(list(lock.parent.iterdir())) == 1:
+                lock.unlink()
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    with suppress(OSError):
+        for each in folders:
+            each.rmdir()
 
 
 def ask_running(folder: Path, request: str) -> int:
@@ -49,15 +69,3 @@ def ask_running(folder: Path, request: str) -> int:
     except ProcessLookupError:
         raise UsageError(f"no harvest runs in {folder}") from None
     return holder.pid
-
-
-def _lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _pid(fd: int) -> str:
-    return os.pread(fd, 32, 0).decode() or "unknown"

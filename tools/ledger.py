@@ -26,7 +26,9 @@ import orjson
 
 from tools.add import Attachment
 from tools.credits import COLUMNS, Credit, as_csv
-from tools.errors import NO_FILES, NO_ROOM, NoRoom, StopHarvest, no_more_files
+from tools.errors import NO_FILES, NO_ROOM, NoRoom, RetryLater, StopHarvest, no_more_files
+from tools.place import Place
+from tools.schema import make_durable
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
 BOOKS = (FILES, CREDITS, SEARCHES)
@@ -44,6 +46,8 @@ class Ledger:
         self._folder = folder
         self._open: dict[str, int] = {}
         self._flushed = 0.0
+        self._failure: OSError | None = None  # the first one
+        self._place: Place | None = None  # where it must stay, from when it was claimed
         self.bytes = 0  # of the files in the books, as far as they were weighed
 
     def __bool__(self) -> bool:
@@ -54,31 +58,53 @@ class Ledger:
     def harvest(self) -> str | None:
         """Whose folder it is."""
         mark = self._folder / MARK
-        return mark.read_text(encoding="utf-8", errors="replace") if mark.exists() else None
+        return mark.read_text(encoding="utf-8", errors="replace").strip() if mark.exists() else None
 
     def claim(self, harvest: str) -> bool:
         """Make this the folder of a harvest; False if it is another's. It may be moved."""
         mark = self._folder / MARK
-        if self:
-            return self.harvest == harvest
+        if self and self.harvest != harvest:
+            return False
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            part = mark.with_name(f"{MARK}.part")
-            part.write_text(harvest, encoding="utf-8")
-            part.replace(mark)
+            if not self:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                part = mark.with_name(f"{MARK}.part")
+                part.write_text(harvest, encoding="utf-8")
+                make_durable(part)
+                part.replace(mark)
         except OSError as error:
             raise self._unwritable(error) from error
+        self._place = Place(self._folder, mark, name=self._folder)
         return True
+
+    def check_place(self) -> None:
+        """Raises StateDamaged if this is not the folder any more that was claimed."""
+        if self._place is not None:
+            self._place()
+
+    def require(self, attachments: Sequence[Attachment]) -> None:
+        """Their files are in the folder that was claimed. One that was made in its place meanwhile
+        may hold some of them."""
+        self.check_place()
+        for file in (file for each in attachments for file in each.media):
+            try:
+                size = (self._folder / file.path).stat().st_size
+            except OSError:
+                size = None
+            if size != file.bytes:
+                raise RetryLater(f"its file {file.path} is not there any more")
 
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
         lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
+        self._check()
         sizes = {name: self._size(name) for name in (SEARCHES, FILES, CREDITS)}
         with self._all_or_nothing(sizes):
             self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
             self._append(FILES, b"".join(lines))
             self._append(CREDITS, _csv(files, header=bool(files) and not sizes[CREDITS]))
             self._flush()
+        self.check_place()  # else they may have been opened anew in another folder
         self.bytes += sum(each.media.bytes for each in files)
 
     def weigh(self) -> None:
@@ -91,9 +117,9 @@ class Ledger:
 
     def hand_over(self, folder: Path) -> None:
         """The books as they are, into that folder; the next line begins new ones."""
+        self._check()
         try:
-            for file in self._open.values():
-                os.fdatasync(file)
+            self._sync()
             self.close()
             for name in BOOKS:
                 _bring(self._folder / name, folder / name)
@@ -153,7 +179,6 @@ class Ledger:
         if not text:
             return
         if name not in self._open:
-            self._folder.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._open[name] = os.open(self._folder / name, flags, 0o600)
         while text:
@@ -161,17 +186,31 @@ class Ledger:
 
     @contextmanager
     def _all_or_nothing(self, sizes: Mapping[str, int]) -> Iterator[None]:
-        """Where there is no room for everything, the books are as before: it comes again."""
+        """Whatever goes wrong, the books are as before. Where there was only no room, it comes
+        again."""
         try:
             yield
         except OSError as error:
-            if error.errno not in NO_ROOM + NO_FILES:
-                raise self._unwritable(error) from error
+            self._cut_back(sizes)
+            if self._failure is None and error.errno in NO_FILES:
+                raise no_more_files(error) from error
+            if self._failure is None and error.errno in NO_ROOM:
+                raise NoRoom(f"{self._folder} has no room left") from error
+            self._failure = self._failure or error
+            raise self._unwritable(self._failure) from error
+
+    def _cut_back(self, sizes: Mapping[str, int]) -> None:
+        try:
             for name, file in self._open.items():
                 os.ftruncate(file, sizes[name])
-            if error.errno in NO_FILES:
-                raise no_more_files(error) from error
-            raise NoRoom(f"{self._folder} has no room left") from error
+        except OSError as error:
+            self._failure = self._failure or error
+
+    def _check(self) -> None:
+        """What a disk refused once it may forget, and a second try would seem to succeed."""
+        if self._failure is not None:
+            raise self._unwritable(self._failure)
+        self.check_place()
 
     def _size(self, name: str) -> int:
         if name in self._open:
@@ -182,9 +221,16 @@ class Ledger:
     def _flush(self) -> None:
         """A power cut costs the last second here too, as it does in graph and pools."""
         if time.monotonic() - self._flushed > FLUSH_EVERY_S:
+            self._sync()
+            self._flushed = time.monotonic()
+
+    def _sync(self) -> None:
+        try:
             for file in self._open.values():
                 os.fdatasync(file)
-            self._flushed = time.monotonic()
+        except OSError as error:
+            self._failure = error
+            raise
 
     def _unwritable(self, error: OSError) -> StopHarvest:
         return StopHarvest(
@@ -198,10 +244,15 @@ def _bring(book: Path, to: Path) -> None:
     if not to.exists() and book.exists():
         book.replace(to)
     elif book.exists():
-        with to.open("ab") as file, book.open("rb") as more:
-            shutil.copyfileobj(more, file)
-            file.flush()
-            os.fsync(file.fileno())
+        size = to.stat().st_size
+        try:
+            with to.open("ab") as file, book.open("rb") as more:
+                shutil.copyfileobj(more, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:  # torn, its last line would spoil the next
+            os.truncate(to, size)
+            raise
         book.unlink()
 
 

@@ -292,8 +292,9 @@ class Monitor(Thread):
         reason = str(error)
         match error:
             case Fatal():
+                self.stop()  # first of all: else this very task would be handed out again
+                self._on_end(error)
                 self._pools.retry_later(task, reason, spent=False)
-                raise error
             case Interrupted():
                 self._pools.retry_later(task, reason, spent=False)
             case Unavailable():

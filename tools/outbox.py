@@ -9,7 +9,6 @@ doing it again.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -28,6 +27,7 @@ import orjson
 
 from tools.batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch, sync_folder
 from tools.errors import StopHarvest, Unavailable
+from tools.flock import is_locked_now
 from tools.ledger import BOOKS, FILES, Ledger, divide
 from tools.volume import Member, cut
 
@@ -61,7 +61,7 @@ class Outbox:
         """By one shipping at a time, whoever began it."""
         deadline = time.monotonic() + patience_s
         with self._lock_file() as lock:
-            while not _locked(lock):
+            while not is_locked_now(lock.fileno(), str(self._folder)):
                 if time.monotonic() >= deadline:
                     raise Unavailable(f"{self._folder} is being shipped already: wait for it")
                 Event().wait(LOOK_EVERY_S)
@@ -69,7 +69,7 @@ class Outbox:
 
     def _lock_file(self) -> IO[str]:
         with self._telling():
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)  # not the media folder: it may be gone
             return (self._folder / _LOCK).open("w")
 
     def close(self, ledger: Ledger) -> None:
@@ -229,14 +229,6 @@ def _clear(folder: Path) -> None:
     if (folder / CONTENT).exists():
         shutil.rmtree(folder / CONTENT)
     folder.replace(folder.with_suffix(".damaged"))
-
-
-def _locked(lock: IO[str]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _count(book: Path) -> int:

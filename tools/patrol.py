@@ -1,5 +1,5 @@
 """What is looked after while a harvest runs: room on the disk, tasks that hang, a source that is
-down, the state folder itself. Each is called about once a second by the main thread.
+down. Each is called about once a second by the main thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from shutil import disk_usage
 from types import FrameType
 
-from tools.errors import StopHarvest
 from tools.monitor import Monitor
 from tools.pools import Pools
 from tools.stage import Task
@@ -158,29 +157,6 @@ class Outages:
             elif not seconds and monitor in self._down:
                 self._down.discard(monitor)
                 self._tell(f"{monitor.stage.name} goes on", "it gets answers again")
-
-
-class Home:
-    """The state folder must stay where it is: written elsewhere, it would be lost to a restart."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._identity = _identity(file)
-
-    def __call__(self) -> None:
-        if _identity(self._file) != self._identity:
-            raise StopHarvest(
-                f"{self._file} was moved or removed while the harvest ran: bring its folder back, "
-                "then start again"
-            )
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        facts = file.stat()
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino
 
 
 def stacks() -> list[str]:

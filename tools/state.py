@@ -191,6 +191,7 @@ def restore(snapshot_file: Path, path: Path) -> None:
                 source.backup(target)
                 target.execute("DELETE FROM lease")  # nobody died while these were at work
             connect(part).close()  # switched later, a kill would leave a journal in the way
+            make_durable(part)
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
     except OSError as error:

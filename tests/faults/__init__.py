@@ -44,8 +44,9 @@ F3   a damaged volume: tests/test_receive, a_wrong_volume; test_shipping_damage,
 F4   `kill -9` of the receiver: test_receive_kills (SHEAF_SWEEP=all for every single call)
 F5   two receivers at once: tests/test_receive, a_second_one
 F6   the same path twice: tests/test_receive, the_higher_counter_wins, the_newcomer_wins
-G2   clear.py while it runs: tests/test_cli, a_second_instance, clear_asks_for_the_name
+G2   clear.py while it runs: tests/test_cli, a_second_instance; test_lost_belongings, nobody_empties
 G3   history.py while it runs: test_history_under_load
+G4   a graph or a media folder is lost: test_lost_belongings; tests/test_belongings
 Those of H are in tests/.
 
 H1   an assertions file is cut off or damaged: test_dump_lines, cut_off_anywhere, flipped_byte

@@ -63,6 +63,11 @@ def is_same(one: str, other: str) -> bool:
     return one == other
 
 
+def is_there(url: str) -> bool:
+    """Is there anything to open? Only a server can tell that of its own."""
+    return not is_embedded(url) or sqlite_path(url).exists()
+
+
 def is_embedded(url: str) -> bool:
     return "://" not in url
 

@@ -96,3 +96,15 @@ DELETE_MEDIA = """MATCH (m:Media) WHERE m.path IS NOT NULL
     WITH m LIMIT $page DETACH DELETE m RETURN count(m)"""
 DELETE_ENTITIES = """MATCH (n:Entity) WHERE n.uri IS NOT NULL
     WITH n LIMIT $page DETACH DELETE n RETURN count(n)"""
+
+# Who writes here. One that has not begun yet is alive, but not known; nobody else has this label.
+_MEMBER = "(h:SheafHarvest {id: $harvest})"
+KNOWN_MEMBERS = "MATCH (h:SheafHarvest) WHERE h.since IS NOT NULL RETURN h.id ORDER BY h.id"
+ADMIT_MEMBER = f"MERGE {_MEMBER} SET h.since = coalesce(h.since, timestamp())"
+MEMBER_BEGINS = f"MERGE {_MEMBER} SET h.alive = timestamp()"
+MEMBER_LIVES = f"""MATCH {_MEMBER} WHERE h.since IS NOT NULL
+    SET h.alive = timestamp() RETURN count(h)"""
+MEMBER_ENDS = f"MATCH {_MEMBER} REMOVE h.alive WITH h WHERE h.since IS NULL DELETE h"
+LIVING_MEMBERS = """MATCH (h:SheafHarvest) WHERE h.alive > timestamp() - $fresh_ms
+    RETURN h.id, (timestamp() - h.alive) / 1000 ORDER BY h.alive DESC"""
+DELETE_MEMBERS = "MATCH (h:SheafHarvest) WHERE h.id IS NOT NULL DELETE h"

@@ -40,6 +40,7 @@ from tools.errors import (
     UsageError,
 )
 from tools.graphs import cypher
+from tools.graphs.neo4j_members import Neo4jMembers
 
 SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"
@@ -97,6 +98,7 @@ class Neo4jGraph:
     def __init__(self, address: Address, password: str) -> None:
         """Raises Unreachable if the server, the user or the database is not to be had."""
         self._address = address
+        self.members = Neo4jMembers(str(address), self._read, self._change)
         auth = (address.user, password) if password else None
         with self._explained():
             self._driver = GraphDatabase.driver(address.server, auth=auth, **DRIVER)
@@ -144,6 +146,7 @@ class Neo4jGraph:
         for query in (*relations, cypher.DELETE_MEDIA, cypher.DELETE_ENTITIES):
             while number := self._commit(_rows, query, {"page": PAGE})[0][0]:
                 deleted(number)
+        self._change(cypher.DELETE_MEMBERS)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -212,6 +215,9 @@ class Neo4jGraph:
     def _read(self, query: str, **parameters: object) -> Rows:
         with self._explained(), self._session() as session:
             return session.execute_read(_rows, query, parameters)
+
+    def _change(self, query: str, **parameters: object) -> Rows:
+        return self._commit(_rows, query, parameters)
 
     def _commit(self, work: Callable[..., T], *arguments: object) -> T:
         with self._explained():

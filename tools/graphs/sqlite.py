@@ -17,6 +17,7 @@ import orjson
 from tools.add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
 from tools.checkpoint import Checkpointer
 from tools.errors import StateDamaged, StopHarvest, UsageError
+from tools.graphs import members
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (
@@ -115,6 +116,7 @@ READ_MEDIA = f"""SELECT {", ".join(f"m.{field}" for field in Media._fields)}
 class SqliteGraph:
     def __init__(self, path: Path, writable: bool = True) -> None:
         self._path = path
+        self.members = members.SqliteMembers(path)
         self._checkpointer: Checkpointer | None = None
         try:
             self._db = self._open_to_write() if writable else self._open_to_read()
@@ -132,6 +134,7 @@ class SqliteGraph:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         db.executescript(SCHEMA)
+        db.execute(members.SCHEMA)
         _add_missing_columns(db)
         self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
         return db
@@ -226,6 +229,7 @@ class SqliteGraph:
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
         with self._transaction():
+            self._db.execute(members.DELETE)
             for table in TABLES:
                 deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 

@@ -61,7 +61,7 @@ class ConceptnetJob:
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
-        self.store = Adder(graph, self._book)
+        self.store = Adder(graph, self._book, self.ledger.require)
         self.stages = stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
         if self.streamer is not None:

@@ -1,0 +1,77 @@
+"""Which harvests an embedded graph knows, and which of them write into it now.
+
+Promise: a graph that was lost, emptied or replaced does not know its harvest, and nobody empties it
+while one writes. Who writes holds a file beside the graph, together with others; who empties it
+holds that file alone. It is not the graph's own file, where SQLite has its locks.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tools.errors import AlreadyRunning, StopHarvest, Unavailable
+from tools.flock import locked, remove_unless_shared
+from tools.place import gone
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS harvest (id TEXT PRIMARY KEY) WITHOUT ROWID, STRICT"
+DELETE = "DELETE FROM harvest"
+
+
+class SqliteMembers:
+    """With connections of its own, so that any thread may ask."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = path.with_name(f"{path.name}-lock")
+
+    def known(self) -> list[str]:
+        address = f"{self._path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'harvest'").fetchone():
+                return []  # of an earlier version
+            return [row[0] for row in db.execute("SELECT id FROM harvest ORDER BY id")]
+
+    def admit(self, harvest: str) -> None:
+        try:
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = NORMAL")  # it is never lost without the records
+                db.execute(SCHEMA)
+                db.execute("INSERT OR IGNORE INTO harvest VALUES (?)", (harvest,))
+        except sqlite3.OperationalError as error:
+            raise StopHarvest(f"the graph {self._path} cannot be written: {error}") from error
+
+    def confirm(self, harvest: str) -> None:
+        try:
+            is_known = harvest in self.known()
+        except sqlite3.Error as error:
+            if self._path.exists():
+                raise Unavailable(f"the graph {self._path} cannot be read: {error}") from error
+            is_known = False
+        if not is_known:
+            raise gone(self._path)
+
+    @contextmanager
+    def at_work(self, _harvest: str) -> Iterator[None]:
+        told = f"{self._path} is being emptied: start again when that is done"
+        with self._held(told, shared=True):
+            yield
+
+    @contextmanager
+    def nobody_at_work(self) -> Iterator[None]:
+        told = f"a harvest writes into {self._path}: stop it (python main.py stop), then try again"
+        with self._held(told):
+            yield
+
+    @contextmanager
+    def _held(self, told: str, shared: bool = False) -> Iterator[None]:
+        name = f"the graph {self._path}"
+        with locked(self._lock, name, shared) as lock:
+            if lock is None:
+                raise AlreadyRunning(told)
+            try:
+                yield
+            finally:
+                remove_unless_shared(lock, self._lock, name)
