@@ -25,16 +25,16 @@ import orjson
 
 from tools.dump.faults import Faults
 from tools.dump.index import Index
-from tools.dump.keys import join
+from tools.dump.keys import HASHES, KEYS, join
 from tools.dump.lines import Lines
-from tools.dump.segment import KEYS, rows_in
+from tools.dump.segment import rows_in
 from tools.dump.shares import NOTE, Share, Show, make_all, reveal, write_note
 from tools.errors import AlreadyRunning, StateDamaged, StopHarvest
 from tools.rules import Filter
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 FILTERED_STRETCH, WHOLE_STRETCH = 8_000_000, 1_000_000  # lines: where a build can go on
 LARGE = 10_000_000  # bytes of a file that several processes read sooner than one
 MOST_PROCESSES = 4
@@ -70,7 +70,7 @@ def open_index(
 
 def _opened(folder: Path) -> Index:
     try:
-        return Index(_segments(folder), folder / KEYS, _read(folder / NOTE)["row_bits"])
+        return Index(folder, _segments(folder), _read(folder / NOTE)["row_bits"])
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise StateDamaged(
             f"the index {folder} is damaged ({error}): remove that folder, and it is made anew"
@@ -112,12 +112,12 @@ class Builder:
         make_all(share, _processes(self._lines.size), self._show)
         found = self._tell_malformed()
         folders = _segments(self._part)
-        keys = [folder / KEYS for folder in folders]
-        row_bits = join(keys, _bases(folders), self._part / KEYS)
+        row_bits = join(folders, _bases(folders), self._part)
         write_note(self._part / NOTE, {**self._note, "malformed": found, "row_bits": row_bits})
         reveal(self._part, self._final)
-        for each in self._final.glob(f"*/*/{KEYS}"):  # they are joined
-            each.unlink()
+        for name in (KEYS, HASHES):  # they are joined
+            for each in self._final.glob(f"*/*/{name}"):
+                each.unlink()
         return self._final
 
     def _prepare(self) -> None:

@@ -32,18 +32,15 @@ FEW = 1000  # rows that are sorted one by one, which for most pages is quicker t
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
+Node = tuple[str, bytes]
+"""A URI and at which side of a row it stands."""
+
+
 class Wanted(NamedTuple):
     """What can be looked for: nodes with their side, and named tests of kinds and origins."""
 
-    nodes: Sequence[tuple[str, int]]
+    nodes: Sequence[Node]
     masks: Mapping[Hashable, Test]
-
-    def is_met_by(self, row: Row) -> bool:
-        """As far as a hash could be mistaken."""
-        for uri, side in self.nodes:
-            if not _is_below(uri, row.start if side == START else row.end):
-                return False
-        return True
 
 
 class Reached(NamedTuple):
@@ -51,14 +48,13 @@ class Reached(NamedTuple):
 
     numbers: Sequence[int]
     total: int
-    ways: Sequence[Wanted]
 
 
 class Index:
-    def __init__(self, folders: Sequence[Path], keys: Path, row_bits: int) -> None:
-        self._segments = [Segment(folder) for folder in folders]
+    def __init__(self, folder: Path, segments: Sequence[Path], row_bits: int) -> None:
+        self._segments = [Segment(each) for each in segments]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
-        self._keys = Keys(keys, row_bits)
+        self._keys = Keys(folder, row_bits)
         own = proxy(self)  # a cache that held us would hold our files when nobody needs them
         self._reached = lru_cache(maxsize=16)(partial(Index._reach, own))  # each up to 4 MB
         self._passes = lru_cache(maxsize=8)(partial(Index._masks, own))
@@ -100,8 +96,7 @@ class Index:
         if unknown := criteria.keys() - CRITERIA:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
         reached = self._reached(tuple(sorted(criteria.items())))
-        rows = map(self._row, reached.numbers[offset : offset + limit])
-        page = [row for row in rows if any(way.is_met_by(row) for way in reached.ways)]
+        page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
         return page, reached.total > offset + limit
 
     def _place(self, number: int) -> tuple[Segment, int]:
@@ -116,9 +111,20 @@ class Index:
         """For each segment, which kinds a filter may keep."""
         return [segment.mask(wanted, _filter_test(wanted)) for segment in self._segments]
 
-    def _at(self, nodes: Iterable[tuple[str, int]]) -> list[int] | None:
+    def _having(self, uri: str, side: bytes) -> list[int]:
+        """As the keys say; what only shares a hash is left out."""
+        found = self._keys.having(uri, side)
+        if self._keys.is_shared(uri, side):
+            return [number for number in found if self._is_at(number, uri, side)]
+        return found if found and self._is_at(found[0], uri, side) else []
+
+    def _is_at(self, number: int, uri: str, side: bytes) -> bool:
+        row = self._row(number)
+        return _is_below(uri, {START: row.start, END: row.end, EDGE: row.uri}[side])
+
+    def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
-        found = [self._keys.having(uri, side) for uri, side in nodes]
+        found = [self._having(uri, side) for uri, side in nodes]
         return sorted(set(found[0]).intersection(*found[1:])) if found else None
 
     def _reach(self, criteria: tuple[tuple[str, str], ...]) -> Reached:
@@ -127,10 +133,10 @@ class Index:
         if all(map(_is_plain, ways, found)):
             few = sorted({number for numbers in found for number in numbers or ()})
             few.sort(key=lambda number: -self._weight(number))
-            return Reached(few, len(few), ways)
+            return Reached(few, len(few))
         met = [self._met(way, numbers) for way, numbers in zip(ways, found, strict=True)]
         many = met[0] if len(met) == 1 else np.union1d(*met)
-        return Reached(self._heaviest(many).tolist(), len(many), ways)
+        return Reached(self._heaviest(many).tolist(), len(many))
 
     def _weight(self, number: int) -> float:
         segment, row = self._place(number)
@@ -189,7 +195,7 @@ def _by_slot(criteria: Mapping[str, str], node: str, other: str) -> dict[str, st
 
 
 def _wanted(slots: Mapping[str, str]) -> Wanted:
-    nodes: list[tuple[str, int]] = []
+    nodes: list[Node] = []
     masks: dict[Hashable, Test] = {}
     for slot, asked in slots.items():
         if slot in ("start", "end") and not _is_language(asked):
