@@ -285,7 +285,7 @@ def test_several_processes_make_the_index_that_one_makes(
 def test_what_one_of_several_processes_finds_wrong_ends_it(large: Path) -> None:
     with large.open("a") as file:
         file.write("nonsense\n")
-    with pytest.raises(UsageError, match=r"line 8,992: 1 columns instead of 5"):
+    with pytest.raises(UsageError, match=r"line 8,992: 1 column instead of 5"):
         open_index(large, None)
 
 

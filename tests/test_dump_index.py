@@ -267,7 +267,7 @@ def information(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ("", "1 columns instead of 5"),
+        ("", "1 column instead of 5"),
         ("/a/[]\t/r/IsA\t/c/en/a\t/c/en/b", "4 columns instead of 5"),
         ("/x\t/r/IsA\t/c/en/a\t/c/en/b\t" + information(), "URI '/x' does not begin with /a/["),
         (
@@ -326,7 +326,8 @@ def test_windows_line_ends_are_harmless() -> None:
 
 
 def test_no_lines_are_no_assertions() -> None:
-    assert index_of([]).find({}) == ([], False)
+    with pytest.raises(UsageError, match="is no assertions file"):
+        index_of([])
 
 
 def open_files() -> int:

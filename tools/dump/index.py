@@ -20,6 +20,7 @@ from weakref import proxy
 import numpy as np
 
 from tools.dump.keys import EDGE, END, START, Keys
+from tools.dump.proof import reading
 from tools.dump.row import Row, row_of
 from tools.dump.segment import Kind, Rows, Segment, Test
 from tools.rules import Filter, relation_name
@@ -52,6 +53,7 @@ class Reached(NamedTuple):
 
 class Index:
     def __init__(self, folder: Path, segments: Sequence[Path], row_bits: int) -> None:
+        self._folder = folder
         self._segments = [Segment(each) for each in segments]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
         self._keys = Keys(folder, row_bits)
@@ -64,25 +66,26 @@ class Index:
 
     def edge(self, uri: str) -> Row | None:
         """The assertion of exactly this /a/ URI."""
-        numbers = self._keys.having(uri, EDGE)
         try:
             _, start, end = parse_assertion(uri)
+            nodes = [(start, START), (end, END)]
         except ValueError:
-            pass
-        else:
-            numbers += self._at([(start, START), (end, END)]) or []
-        rows = map(self._row, numbers)
-        return next((row for row in rows if row.uri == uri), None)
+            nodes = []
+        with reading(self._folder):
+            numbers = [*self._keys.having(uri, EDGE), *(self._at(nodes) or ())]
+            rows = map(self._row, numbers)
+            return next((row for row in rows if row.uri == uri), None)
 
     def about(self, concept: str, wanted: Filter) -> list[Row]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
         numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
         passes, rows = self._passes(wanted), []
-        for number in sorted(numbers):
-            at = bisect_right(self._bases, number) - 1
-            segment, local = self._segments[at], number - self._bases[at]
-            if passes[at][segment.kind(local)]:
-                rows.append(row_of(segment.line(local)))
+        with reading(self._folder):
+            for number in sorted(numbers):
+                at = bisect_right(self._bases, number) - 1
+                segment, local = self._segments[at], number - self._bases[at]
+                if passes[at][segment.kind(local)]:
+                    rows.append(row_of(segment.line(local)))
         rows.sort(key=_lightness)
         return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
 
@@ -95,8 +98,9 @@ class Index:
         """
         if unknown := criteria.keys() - CRITERIA:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
-        reached = self._reached(tuple(sorted(criteria.items())))
-        page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
+        with reading(self._folder):
+            reached = self._reached(tuple(sorted(criteria.items())))
+            page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
         return page, reached.total > offset + limit
 
     def _place(self, number: int) -> tuple[Segment, int]:

@@ -67,7 +67,7 @@ def row_of(line: bytes) -> Row:
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     if len(columns) != 5:
-        raise ValueError(f"{len(columns)} columns instead of 5")
+        raise ValueError(wrong_columns(len(columns)))
     uri, rel, start, end, text = columns
     if not (
         uri.startswith("/a/[")
@@ -80,6 +80,10 @@ def row_of(line: bytes) -> Row:
         raise ValueError(f"a URI of {longest:,} characters")
     known = _short_information if len(text) <= LONGEST_KNOWN else _information
     return Row(uri, rel, start, end, known(text))
+
+
+def wrong_columns(number: int) -> str:
+    return f"{number} column{'' if number == 1 else 's'} instead of 5"
 
 
 def relation_of(row: Row) -> Relation:

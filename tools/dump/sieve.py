@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tools.dump.faults import Faults
 from tools.dump.lines import Chunk
-from tools.dump.row import Row, row_of
+from tools.dump.row import Row, row_of, wrong_columns
 from tools.rules import Filter, relation_name
 
 WORD = 8  # bytes compared at once
@@ -94,7 +94,7 @@ class Sieve:
             if line.count(b"\t") == 4:
                 yield number, line  # whoever parses it asks the filter anyway
             else:
-                self._faults.note(number, f"{line.count(b'	') + 1} columns instead of 5")
+                self._faults.note(number, wrong_columns(line.count(b"\t") + 1))
 
     def _possible(self, held: NDArray[np.uint8], columns: Places) -> Places:
         if self._wanted is None:
