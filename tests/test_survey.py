@@ -340,13 +340,11 @@ def test_a_picture_has_its_words_and_numbers(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_an_empty_file_has_nothing_and_no_picture(tmp_path: Path) -> None:
-    path = file_of(tmp_path, [])
-    found = found_in(path)
-    assert (found.lines, found.kept, found.relations) == (0, 0, [])
-    assert "kept: 0 relations between 0 concepts" in as_text(found, DEFAULT_FILTER)
-    with pytest.raises(UsageError, match="nothing to draw"):
-        draw(found, tmp_path / "nothing.svg")
+def test_an_empty_file_is_refused_and_gets_no_picture(tmp_path: Path, here: Here) -> None:
+    path, picture = file_of(tmp_path, []), tmp_path / "nothing.svg"
+    said = here("survey", str(path), "--plot", str(picture), "-q")
+    assert said.startswith(f"2 sheaf: {path} is no assertions file (it is empty)")
+    assert not picture.exists()
 
 
 def test_a_truncated_file_is_named_as_such(tmp_path: Path, here: Here) -> None:

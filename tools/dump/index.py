@@ -20,6 +20,7 @@ from weakref import proxy
 import numpy as np
 
 from tools.dump.keys import EDGE, END, START, Keys
+from tools.dump.near import near
 from tools.dump.proof import reading
 from tools.dump.row import Row, row_of
 from tools.dump.segment import Kind, Rows, Segment, Test
@@ -28,6 +29,7 @@ from tools.uri import is_external, parse_assertion, prefixes
 
 CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
 MOST_REACHED = 101_000
+MOST_NEAR = 3
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
 _SLOTS = ("start", "end", "rel", "dataset", "source")
@@ -88,6 +90,21 @@ class Index:
                     rows.append(row_of(segment.line(local)))
         rows.sort(key=_lightness)
         return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
+
+    def near(self, concept: str) -> list[str]:
+        """Up to three concepts whose names are nearly this one; those with most edges first."""
+        with reading(self._folder):
+            for names in near(concept):
+                if edges := self._edges(names):
+                    return sorted(edges, key=lambda uri: (-edges[uri], uri))[:MOST_NEAR]
+        return []
+
+    def _edges(self, uris: Sequence[str]) -> dict[str, int]:
+        """How many each has, of those that have some."""
+        sides = (START, END)
+        known = {uri: None for side in sides for uri in self._keys.known(uris, side)}
+        numbers = {uri: sum(len(self._having(uri, side)) for side in sides) for uri in known}
+        return {uri: number for uri, number in numbers.items() if number}
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50

@@ -42,6 +42,16 @@ class Keys:
         end = bisect_left(numbers, first + self._step, begin)
         return [number - first for number in numbers[begin:end]]
 
+    def known(self, uris: Sequence[str], side: bytes) -> list[str]:
+        """Those of many that have rows; quick, because all are looked for together."""
+        hashes = np.array([hashed(uri, side) & self._hash for uri in uris], np.uint64)
+        order = np.argsort(hashes)  # so that a file is read from its beginning to its end
+        hashes = hashes[order]
+        numbers = np.asarray(self._numbers)
+        begins = np.searchsorted(numbers, hashes)
+        ends = np.searchsorted(numbers, hashes + np.uint64(self._step - 1), "right")
+        return [uris[at] for at in order[ends > begins]]
+
     def is_shared(self, uri: str, side: bytes) -> bool:
         """Are there rows of several nodes among those?"""
         return hashed(uri, side) & self._hash in self._shared

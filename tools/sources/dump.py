@@ -38,6 +38,10 @@ class DumpSource:
             raise GiveUp("nothing in the file about this concept passes the filter")
         return relations
 
+    def near(self, concept: str) -> list[str]:
+        """What may have been meant by one that is not in the file."""
+        return self._index.near(concept)
+
 
 def opened(path: Path, wanted: Filter | None, settings: DumpSettings, quiet: bool) -> Index:
     """The index of a file, with a bar while it is made."""
