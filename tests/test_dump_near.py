@@ -21,7 +21,9 @@ KNOWN = {
     **{"/c/en/elephant": 1, "/c/de/bär": 2, "/c/de/hund": 1, "/c/ru/собака": 1},
     **{"/c/en/bank/n/wn/place": 1, "/c/fr/garçon": 1, "/c/en/dig": 0},
 }
-LINES = [line("/r/IsA", uri, f"/c/en/x{n}zzzzzz") for uri, edges in KNOWN.items() for n in range(edges)]
+LINES = [
+    line("/r/IsA", uri, f"/c/en/x{n}zzzzzz") for uri, edges in KNOWN.items() for n in range(edges)
+]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import orjson
 import pytest
 
+from tests.slices import answer_beside, any_slice
 from tests.worlds.conceptnet import (
     HUB,
     Fault,
@@ -260,15 +261,13 @@ def test_check_says_what_to_do_when_nothing_answers(source_of: OpenSource, how: 
             source_of(world).check()
 
 
-def test_answers_of_the_real_server_are_understood(source_of: OpenSource) -> None:
-    answers = Path(__file__).parents[2] / "shared" / "conceptnet" / "answers"
-    if not answers.is_dir():
-        pytest.skip("no recorded answers beside this checkout")
-    small = orjson.loads((answers / "node_small_no_view.json").read_bytes())
+@any_slice
+def test_answers_of_the_real_server_are_understood(path: Path) -> None:
+    small = answer_beside(path, "node_small_no_view.json")
     relations = [_relation(edge) for edge in _by_id(small).values()]
     assert relations and not _has_more(small)
     assert {each.type for each in relations} & set(RELATIONS)
-    assert _has_more(orjson.loads((answers / "node_dog_limit3.json").read_bytes()))
+    assert _has_more(answer_beside(path, "node_dog_limit3.json"))
 
 
 def test_server_trouble_is_a_reason_to_try_again() -> None:

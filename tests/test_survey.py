@@ -16,6 +16,7 @@ from numpy import array
 from PIL import Image
 
 from tests.command import DEFAULT_FILTER, Here, run
+from tests.slices import OWN, any_slice, lines_of
 from tools.columns import WIDTH
 from tools.dump.codes import MOST_NAMES, WEIGHTS, Coder
 from tools.dump.distinct import KEPT, Distinct
@@ -29,9 +30,6 @@ from tools.errors import UsageError
 from tools.rules import ALL_RELATIONS, Filter
 from tools.sample import world
 from tools.uri import assertion, language
-
-SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
-needs_slice = pytest.mark.skipif(not SLICE.exists(), reason="the slice is not beside this checkout")
 
 FILTERS = {
     "default": DEFAULT_FILTER,
@@ -143,12 +141,13 @@ def test_the_sample_is_counted_like_one_line_after_the_other(
 
 
 @any_filter
-@needs_slice
-def test_a_slice_of_conceptnet_is_counted_like_one_line_after_the_other(wanted: Filter) -> None:
-    lines = gzip.decompress(SLICE.read_bytes()).decode().removesuffix("\n").split("\n")
-    found = found_in(SLICE, wanted)
-    assert_same(found, brute_force(lines, wanted))
-    assert wanted is not DEFAULT_FILTER or found.kept == 5394
+@any_slice
+def test_a_slice_of_conceptnet_is_counted_like_one_line_after_the_other(
+    wanted: Filter, path: Path
+) -> None:
+    found = found_in(path, wanted)
+    assert_same(found, brute_force(lines_of(path), wanted))
+    assert wanted is not DEFAULT_FILTER or found.kept == {OWN: 99}.get(path, 5394)
 
 
 @any_filter

@@ -92,11 +92,16 @@ class Index:
         return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
 
     def near(self, concept: str) -> list[str]:
-        """Up to three concepts whose names are nearly this one; those with most edges first."""
+        """Up to three concepts whose names are nearly this one.
+
+        Those with the same letters first, then those with most edges.
+        """
         with reading(self._folder):
             for names in near(concept):
                 if edges := self._edges(names):
-                    return sorted(edges, key=lambda uri: (-edges[uri], uri))[:MOST_NEAR]
+                    letters = sorted(concept)
+                    order = {uri: (sorted(uri) != letters, -edges[uri], uri) for uri in edges}
+                    return sorted(edges, key=order.__getitem__)[:MOST_NEAR]
         return []
 
     def _edges(self, uris: Sequence[str]) -> dict[str, int]:

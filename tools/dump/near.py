@@ -15,8 +15,10 @@ MOST_NAMES = 100_000  # that are tried
 SHORTEST = 4  # of which two may be wrong; else everything is near
 LONGEST = 60  # characters of a name that somebody may have mistyped
 
-_LETTERS = {
-    **dict.fromkeys(("bg", "mk", "ru", "sr", "uk"), "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєђјљњћџ"),
+_CYRILLIC = ("bg", "mk", "ru", "sr", "uk")
+_NOT_LATIN = (*_CYRILLIC, "el")
+_LETTERS = {  # besides those of English
+    **dict.fromkeys(_CYRILLIC, "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєђјљњћџ"),
     "el": "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώ",
     "cs": "áčďéěíňóřšťúůýž",
     "da": "æøå",
@@ -73,6 +75,5 @@ def edits(name: str, letters: str) -> Iterator[str]:
 
 
 def _alphabet(language: str) -> str:
-    special = _LETTERS.get(language.lower(), "")
-    is_latin = not special or special[0] not in "аα"
-    return special + (ascii_lowercase if is_latin else "")
+    own = _LETTERS.get(language.lower(), "")
+    return own if language.lower() in _NOT_LATIN else own + ascii_lowercase
