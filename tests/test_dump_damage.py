@@ -136,7 +136,12 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Which files were read to the end."""
     read: list[Path] = []
     digest = proof.digest_of
-    monkeypatch.setattr(proof, "digest_of", lambda path: read.append(path) or digest(path))
+
+    def noted(path: Path) -> str:
+        read.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(proof, "digest_of", noted)
     return read
 
 

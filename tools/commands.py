@@ -205,8 +205,8 @@ def serve_mirror(settings: Settings, arguments: argparse.Namespace) -> int:
     data = index_to_serve(settings, arguments)
     server = _listening(data, arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
     try:
+        print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
         # Limits are counted in one process.
         processes = 1 if arguments.rate_limit or arguments.sample else os.cpu_count() or 1
         server.serve_from_processes(processes)

@@ -101,7 +101,7 @@ def read(note: Path) -> dict[str, Any]:
 
 def digest_of(file: Path) -> str:
     with file.open("rb") as opened:
-        return hashlib.file_digest(opened, xxh3_64).hexdigest()  # type: ignore[arg-type]
+        return hashlib.file_digest(opened, xxh3_64).hexdigest()
 
 
 def boot() -> str:
