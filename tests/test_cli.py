@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -489,6 +490,29 @@ def is_alive(process: Path) -> bool:
         return ") Z " not in (process / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_a_mirror_whose_port_is_taken_says_which_and_what_to_do(here: Here) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = here("mirror", "--sample", "--port", str(port))
+    assert said == (
+        f"2 sheaf: the mirror cannot listen on 127.0.0.1 port {port} (Address already in use): "
+        f"--port N takes another port, 0 any that is free; --host another address\n"
+    )
+
+
+def test_a_mirror_for_the_network_warns_and_one_for_this_computer_does_not() -> None:
+    for host, warned in (("0.0.0.0", 1), ("localhost", 0)):
+        mirror = start("main.py", "mirror", "--sample", "--port", 0, "--host", host)
+        assert mirror.stdout is not None
+        assert mirror.stdout.readline().startswith("serving ")
+        mirror.send_signal(signal.SIGTERM)
+        _, said = mirror.communicate(timeout=20)
+        assert said.count("everybody who can reach 0.0.0.0 over the network can ask") == warned
+        assert len(said.splitlines()) == warned
 
 
 def test_a_mirror_of_a_bad_file_is_refused_with_the_line(tmp_path: Path) -> None:

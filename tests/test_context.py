@@ -11,8 +11,9 @@ from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
 from tests.test_dump_index import WORLD
 from tools.dump.build import index_of
 from tools.dump.index import Index
+from tools.mirror.browser import as_wished
 from tools.mirror.mirror import Mirror
-from tools.mirror.pages import answer_to, as_wished, parse_target
+from tools.mirror.pages import answer_to, parse_target
 
 # rdflib's own parser uses what rdflib has declared outdated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is:DeprecationWarning")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.command import DEFAULT_FILTER
+from tests.slices import any_slice, lines_of
 from tools.dump.build import index_of, open_index
 from tools.dump.index import Index
 from tools.dump.row import Row, render
@@ -21,7 +22,6 @@ from tools.uri import assertion
 OMCS = {"activity": "/s/activity/omcs/vote", "contributor": "/s/contributor/omcs/ann"}
 VERBOSITY = {"contributor": "/s/resource/verbosity", "process": "/s/process/split_words"}
 WORDNET = {"contributor": "/s/resource/wordnet/rdf/3.1"}
-SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 
 
 def line(
@@ -238,7 +238,7 @@ def test_an_external_node_has_a_site_instead_of_a_language(world: Index) -> None
     assert edge_of(world, "/r/ExternalURL", "/c/en/dog", address)["end"] == {
         "@id": address,
         "@type": "Node",
-        "label": "Guide_dog",
+        "label": "Guide dog",
         "path": "/resource/Guide_dog",
         "site": "dbpedia.org",
         "site_available": True,
@@ -326,7 +326,8 @@ def test_windows_line_ends_are_harmless() -> None:
 
 
 def test_no_lines_are_no_assertions() -> None:
-    assert index_of([]).find({}) == ([], False)
+    with pytest.raises(UsageError, match="is no assertions file"):
+        index_of([])
 
 
 def open_files() -> int:
@@ -347,12 +348,12 @@ def test_an_index_that_nobody_needs_any_more_holds_no_files() -> None:
         gc.enable()
 
 
-@pytest.mark.skipif(not SLICE.exists(), reason="the real slice is not beside this checkout")
-def test_every_edge_of_the_real_slice_is_found_under_each_of_its_ends(tmp_path: Path) -> None:
-    assertions = open_index(SLICE, None, home=tmp_path / "index")
+@any_slice
+def test_every_edge_of_a_slice_is_found_under_each_of_its_ends(tmp_path: Path, path: Path) -> None:
+    assertions = open_index(path, None, home=tmp_path / "index")
     rows, _ = assertions.find({}, 0, len(assertions))
-    assert len(rows) == 40_283
-    for row in rows[::97]:
+    assert len(rows) == len(lines_of(path))
+    for row in rows[:: 1 + len(rows) // 400]:
         for role, uri in (("start", row.start), ("end", row.end)):
             found, _ = assertions.find({role: uri}, 0, len(assertions))
             assert row in found

@@ -12,13 +12,12 @@ import pytest
 from main import main
 from tests.command import BruteForce, records
 from tests.dump_world import signals_kept
+from tests.slices import any_slice, lines_of
 from tests.worlds.conceptnet import line
 from tools.add import Entity
 from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
 from tools.sample import world as sample
-
-REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 
 Graph = dict[str, list[tuple[object, ...]]]
 
@@ -85,11 +84,11 @@ def test_the_sample_is_the_same_by_server_index_and_whole_file(tmp_path: Path) -
     assert_same(path, lines, seeds, list(seeds))
 
 
-@pytest.mark.skipif(not REAL_SLICE.exists(), reason="no slice of ConceptNet beside this checkout")
-def test_a_real_slice_is_the_same_by_server_index_and_whole_file(tmp_path: Path) -> None:
+@any_slice
+def test_a_slice_is_the_same_by_server_index_and_whole_file(tmp_path: Path, path: Path) -> None:
+    lines = lines_of(path)
     path = tmp_path / "slice.csv.gz"
-    path.write_bytes(REAL_SLICE.read_bytes())
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
     alone = islands(lines, "/c/en/dog", 2)
     seeds = {"/c/en/dog": 16, "/c/en/true": 1, "/c/en/cat/n": 3, **dict.fromkeys(alone, 4)}
     assert_same(path, lines, seeds, ["/c/en/dog", *alone])

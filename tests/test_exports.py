@@ -29,6 +29,7 @@ from tests.export_world import exported, hostile, sample_graph
 from tests.faults.injection import main_py, wait_until
 from tests.graph_world import Contents, in_sqlite
 from tests.needs import program
+from tests.pykeen_reader import TriplesFactory
 from tests.store_contract import relation, write
 from tools.add import Media, unseen
 from tools.copying import BATCH
@@ -384,21 +385,14 @@ def test_what_comes_after_the_first_look_is_for_training(sample: Path, tmp_path:
 
 
 def test_pykeen_reads_the_split(sample: Path, file: Path, tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        triples = pytest.importorskip("pykeen.triples", reason="PyKEEN is not installed")
-        folder = exported(sample, tmp_path / "x", "pykeen")
-        strange = exported(file, tmp_path / "y", "pykeen") / "train.tsv"
-        labels = set(triples.TriplesFactory.from_path(strange).entity_to_id)
-        train = triples.TriplesFactory.from_path(folder / "train.tsv")
-        others = [
-            triples.TriplesFactory.from_path(
-                folder / f"{side}.tsv",
-                entity_to_id=train.entity_to_id,
-                relation_to_id=train.relation_to_id,
-            )
-            for side in ("valid", "test")
-        ]
+    folder = exported(sample, tmp_path / "x", "pykeen")
+    strange = exported(file, tmp_path / "y", "pykeen") / "train.tsv"
+    labels = set(TriplesFactory.from_path(strange).entity_to_id)
+    train = TriplesFactory.from_path(folder / "train.tsv")
+    others = [
+        TriplesFactory.from_path(folder / f"{side}.tsv", train.entity_to_id, train.relation_to_id)
+        for side in ("valid", "test")
+    ]
     relations = expected(file)["relation"]
     assert labels == {row[end] for row in relations for end in ("start", "end")}
     sides = read_sides(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
@@ -22,13 +21,12 @@ from tests.command import (
     start,
     walk,
 )
+from tests.slices import any_slice, lines_of
 from tests.worlds.conceptnet import World, about, fails, hub, line, nth, only
 from tools.dump.build import index_of
 from tools.mirror.mirror import Mirror
 from tools.rules import RELATIONS
 from tools.sample import world as sample
-
-REAL_SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 
 
 def entities_of(folder: Path) -> set[str]:
@@ -84,9 +82,9 @@ def test_the_sample_is_what_it_promises_to_be() -> None:
     assert sum("/c/en/number" in row[2:4] for row in rows) > 1000
 
 
-@pytest.mark.skipif(not REAL_SLICE.exists(), reason="no slice of ConceptNet beside this checkout")
-def test_a_real_slice_is_harvested_exactly(tmp_path: Path) -> None:
-    lines = gzip.decompress(REAL_SLICE.read_bytes()).decode().splitlines()
+@any_slice
+def test_a_slice_is_harvested_exactly(tmp_path: Path, path: Path) -> None:
+    lines = lines_of(path)
     file = BruteForce(lines)
     mainland = file.walk("/c/en/dog")[0]
     islands = sorted(page for page in file.pages if not file.neighbours(page) & mainland)

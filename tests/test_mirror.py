@@ -150,11 +150,27 @@ def test_a_crash_while_sending_is_logged_and_ends_only_that_connection(
 # Methods, browsers, headers
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "BREW"])
 def test_other_methods_are_http_405_in_html(client: Client, method: str) -> None:
     reply = client.get("/c/en/dog", method=method, body=b"x" * 1000)
     assert (reply.status, reply.headers["Content-Type"]) == (405, "text/html; charset=utf-8")
     assert b"<title>405 Method Not Allowed</title>" in reply.body
+    assert reply.headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert client.json("/c/en/dog")["edges"]
+
+
+def test_a_web_page_may_ask_with_headers_of_its_own(client: Client) -> None:
+    asked = {
+        "Origin": "http://page.example",
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "content-type,x-own",
+    }
+    reply = client.get("/c/en/dog", method="OPTIONS", **asked)
+    assert (reply.status, reply.body) == (200, b"")
+    assert reply.headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert reply.headers["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+    assert reply.headers["Access-Control-Allow-Headers"] == "*"
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
     assert client.json("/c/en/dog")["edges"]
 
 
@@ -177,7 +193,8 @@ def test_any_web_page_may_ask(client: Client) -> None:
 def test_a_browser_gets_html_with_the_json_inside(client: Client) -> None:
     reply = client.get("/c/en/%3Cscript%3E", Accept=BROWSER)
     assert (reply.status, reply.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert b"<pre>{&quot;@context&quot;" in reply.body
+    assert b"<pre>{\n  &quot;@context&quot;" in reply.body
+    assert reply.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert b"&lt;script&gt;" in reply.body
     assert b"<script>" not in reply.body
     assert client.get("/nope", Accept=BROWSER).status == 404

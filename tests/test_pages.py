@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from tests.test_dump_index import SLICE, WORLD, line
+from tests.slices import answer_beside, any_slice
+from tests.test_dump_index import WORLD, line
 from tools.dump.build import index_of, open_index
 from tools.dump.index import Index
-from tools.mirror.pages import (
-    Answer,
-    answer_to,
-    html_error,
-    json_error,
-    parse_target,
-    wants_html,
-)
+from tools.mirror.browser import as_wished, wants_html
+from tools.mirror.pages import Answer, answer_to, html_error, json_error, parse_target
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 MORE = "There are more results. Follow the 'nextPage' link for more."
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-ANSWERS = SLICE.parent / "answers"
-beside_real_answers = pytest.mark.skipif(
-    not SLICE.exists(), reason="the real answers are not beside this checkout"
-)
 
 
 class Client:
@@ -50,8 +48,15 @@ def client() -> Client:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Client:
-    return Client(open_index(SLICE, None, home=tmp_path_factory.mktemp("index")))
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Client]:
+    """Over a slice; each is made once."""
+    home = tmp_path_factory.mktemp("indexes")
+    return cache(lambda path: Client(open_index(path, None, home=home / path.name)))
+
+
+@pytest.fixture
+def real(indexes: Callable[[Path], Client], path: Path) -> Client:
+    return indexes(path)
 
 
 # Nodes and edges
@@ -127,11 +132,28 @@ def test_nodes_relations_datasets_and_sources(client: Client, path: str, count: 
     assert len(client.json(path)["edges"]) == count
 
 
-@pytest.mark.parametrize("path", ["/c%2Fen%2Fdog", "/c/en%2Fdog", "/c/en/d%00og", "/c/en/dog%7F"])
-def test_encoded_slashes_and_control_characters_in_a_path(client: Client, path: str) -> None:
+@pytest.mark.parametrize("path", ["/c%2Fen%2Fdog", "/c/en%2Fdog"])
+def test_encoded_slashes_in_a_path(client: Client, path: str) -> None:
     page = client.json(path)
     assert page["@id"] == "/c/en/dog"
     assert len(page["edges"]) == 8
+
+
+def test_only_a_null_character_is_overlooked(client: Client) -> None:
+    page = client.json("/c/en/d%00og")
+    assert (page["@id"], len(page["edges"])) == ("/c/en/d\0og", 8)
+    for odd in ("%1f", "%7f", "%0a", "%09"):
+        assert client.json(f"/c/en/do{odd}g")["error"]["status"] == 404
+        assert client.json(f"/query?start=/c/en/do{odd}g")["edges"] == []
+
+
+def test_control_characters_in_an_edge_or_ahead_of_groups_are_overlooked(client: Client) -> None:
+    assert "error" not in client.json("/a/[/r/Antonym/,/c/en/c%1fat/,/c/en/dog/]")
+    assert client.json("/c/en/d%1fog?grouped=true")["features"]
+
+
+def test_a_source_that_nobody_can_be_is_a_page_without_edges(client: Client) -> None:
+    assert client.json("/s/%1a")["edges"] == []
 
 
 # Grouped
@@ -153,9 +175,9 @@ def test_a_grouped_page_tells_of_the_node_and_of_its_features(client: Client) ->
         "/query?rel=/r/IsA&start=/c/en/dog",
         "/query?rel=/r/Synonym&node=/c/en/dog",
         "/query?rel=/r/ExternalURL&start=/c/en/dog",
-        "/query?rel=/r/RelatedTo&node=/c/en/dog",
         "/query?rel=/r/Antonym&node=/c/en/dog",
         "/query?rel=/r/DistinctFrom&node=/c/en/dog",
+        "/query?rel=/r/RelatedTo&node=/c/en/dog",
     ]
     assert features[0]["feature"] == {"rel": "/r/IsA", "start": "/c/en/dog"}
     assert [each["symmetric"] for each in features] == [False, True, False, True, True, True]
@@ -165,7 +187,8 @@ def test_a_grouped_page_tells_of_the_node_and_of_its_features(client: Client) ->
 def test_the_features_of_a_page_hold_what_their_queries_find(client: Client) -> None:
     features = client.json("/c/en/dog?grouped=true")["features"]
     for each in features:
-        assert each["edges"] == client.json(each["@id"])["edges"]
+        edges = [{key: edge[key] for key in edge if key != "other"} for edge in each["edges"]]
+        assert edges == client.json(each["@id"])["edges"]
     assert sum(len(each["edges"]) for each in features) == 8
 
 
@@ -196,6 +219,53 @@ def test_a_missing_node_and_a_relation_cannot_be_grouped(client: Client) -> None
     assert missing["error"] == {"details": "'no such' is not a node in ConceptNet.", "status": 404}
     assert (missing["@id"], "features" in missing) == ("/c/en/no_such", False)
     assert client.json("/r/IsA?grouped=true")["error"]["status"] == 400
+
+
+def test_an_edge_in_a_group_tells_which_end_is_the_other_one(client: Client) -> None:
+    features = client.json("/c/en/dog?grouped=true")["features"]
+    others = {
+        (edge["start"]["@id"], edge["end"]["@id"]): edge["other"]
+        for each in features
+        for edge in each["edges"]
+    }
+    assert others["/c/en/dog", "/c/en/animal"]["label"] == "an animal"
+    assert others["/c/en/cat", "/c/en/dog"]["@id"] == "/c/en/cat"
+    assert others["/c/en/dog", "/c/en/dog/v"]["@id"] == "/c/en/dog/v"
+    assert others["/c/fr/chien", "/c/en/dog/n"]["@id"] == "/c/fr/chien"
+
+
+def test_groups_are_ordered_by_one_edge_more_than_is_shown_then_by_direction_and_relation() -> None:
+    lines = [
+        line("/r/UsedFor", "/c/en/dog", "/c/en/a", 3.0),
+        line("/r/IsA", "/c/en/dog", "/c/en/b", 2.0),
+        line("/r/IsA", "/c/en/dog", "/c/en/c", 1.5),
+        line("/r/HasA", "/c/en/dog", "/c/en/d", 1.0),
+        line("/r/DerivedFrom", "/c/en/dog", "/c/en/e", 1.0),
+        line("/r/Synonym", "/c/en/dog", "/c/en/f", 1.0),
+        line("/r/PartOf", "/c/en/g", "/c/en/dog", 1.0),
+    ]
+    page = Client(index_of(lines)).json("/c/en/dog?grouped=true&limit=1")
+    assert [each["feature"]["rel"] for each in page["features"]] == [
+        *("/r/IsA", "/r/UsedFor", "/r/PartOf", "/r/Synonym", "/r/DerivedFrom", "/r/HasA"),
+    ]
+    assert [len(each["edges"]) for each in page["features"]] == [1] * 6
+    assert [each["feature"]["rel"] for each in page["features"] if "view" in each] == ["/r/IsA"]
+
+
+@pytest.mark.parametrize("grouped", ["True", "TRUE", "tRue"])
+def test_true_may_be_written_in_any_case(client: Client, grouped: str) -> None:
+    assert client.json(f"/c/en/dog?grouped={grouped}") == client.json("/c/en/dog?grouped=true")
+
+
+def test_an_edge_and_a_language_cannot_be_grouped(client: Client) -> None:
+    error = client.json("/a/[/r/Antonym/,/c/en/cat/,/c/en/dog/]?grouped=true")["error"]
+    assert (error["status"], error["details"]) == (
+        400,
+        "Only concept nodes (starting with /c/) can be grouped by feature.",
+    )
+    language = client.json("/c/en?grouped=true")
+    assert language["error"] == {"details": "'en' is not a node in ConceptNet.", "status": 404}
+    assert (language["label"], "features" in language) == ("en", False)
 
 
 @pytest.mark.parametrize("grouped", ["false", "", "1"])
@@ -378,7 +448,7 @@ def test_an_address_that_leads_nowhere_is_http_404(client: Client, path: str) ->
         ("//c/en/dog", "/c/en/dog"),
         ("/c//en/dog?limit=3", "/c/en/dog?limit=3"),
         ("//query?start=/c/en/dog", "/query?start=%2Fc%2Fen%2Fdog"),
-        ("//c/en/caf%C3%A9%0D%0Ax:y", "/c/en/caf%C3%A9x:y"),
+        ("//c/en/caf%C3%A9%0D%0Ax:y", "/c/en/caf%C3%A9%0D%0Ax:y"),
         ("//c/[a],b", "/c/[a],b"),
     ],
 )
@@ -423,11 +493,52 @@ def test_who_wants_html(accept: str, query: dict[str, str], is_html: bool) -> No
     assert wants_html(accept, query) is is_html
 
 
+def in_browser(client: Client, target: str) -> Answer:
+    path, query = parse_target(target)
+    return as_wished(answer_to(client.assertions, path, query), BROWSER, query)
+
+
+def test_a_browser_reads_the_same_json_with_links(client: Client) -> None:
+    shown = in_browser(client, "/c/en/dog?limit=3")
+    text = shown.body.decode()
+    pre = text.partition("<pre>")[2].partition("</pre>")[0]
+    plain = html.unescape(re.sub("<[^>]*>", "", pre))
+    assert json.loads(plain) == client.json("/c/en/dog?limit=3")
+    assert plain.count("\n") > 50
+    links = re.findall('<a href="([^"]*)">', pre)
+    assert {"/c/en/animal", "/r/IsA"} <= set(links)
+    assert "/c/en/dog?offset=3&amp;limit=3" in links
+    for link in set(links) - {each for each in links if each.startswith("http")}:
+        assert "error" not in client.json(html.unescape(link))
+    assert not [each for each in links if each.startswith("/and/")]
+
+
+def test_in_a_browser_nothing_runs() -> None:
+    evil = "/c/en/<script>alert(1)</script>\"onclick='x'&amp;"
+    lines = [
+        line("/r/IsA", evil, "/c/en/x", surfaceText="</pre><script>alert(2)</script>"),
+        line("/r/ExternalURL", evil, 'http://x.org/"><script>y</script>'),
+        line("/r/ExternalURL", evil, "https:javascript:alert(3)").replace("https:j", "https://j"),
+    ]
+    client = Client(index_of(lines))
+    shown = in_browser(client, "/" + quote(evil[1:]))
+    assert b"<script" not in shown.body
+    assert shown.body.count(b"</pre>") == 1
+    for link in re.findall("<a ([^>]*)>", shown.body.decode()):
+        assert re.fullmatch('href="(?:/|https?://)[^"]*"', link), link
+    policy = shown.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    style = shown.body.partition(b"<style>")[2].partition(b"</style>")[0]
+    assert b64encode(sha256(style).digest()).decode() in policy
+
+
+def test_others_get_the_json_byte_for_byte(client: Client) -> None:
+    answer = client.get("/c/en/dog")
+    for accept in ("", "*/*", "application/json"):
+        assert as_wished(answer, accept, {}) is answer
+
+
 # The real server's answers
-
-
-def real_answer(name: str) -> Any:
-    return json.loads((ANSWERS / name).read_text(encoding="utf-8"))
 
 
 def assert_same_page(ours: Any, theirs: Any) -> None:
@@ -446,7 +557,7 @@ def assert_same_edge(ours: Any, theirs: Any) -> None:
     assert {**ours, "weight": 0} == {**theirs, "weight": 0}
 
 
-@beside_real_answers
+@any_slice
 @pytest.mark.parametrize(
     ("target", "name"),
     [
@@ -460,31 +571,32 @@ def assert_same_edge(ours: Any, theirs: Any) -> None:
         ("/query?start=/c/en/zzzz", "query_no_match.json"),
     ],
 )
-def test_pages_are_those_of_the_real_server(real: Client, target: str, name: str) -> None:
-    assert_same_page(real.json(target), real_answer(name))
+def test_pages_are_those_of_the_real_server(
+    real: Client, path: Path, target: str, name: str
+) -> None:
+    assert_same_page(real.json(target), answer_beside(path, name))
 
 
-@beside_real_answers
-def test_a_small_node_has_exactly_the_real_edges(real: Client) -> None:
-    theirs = real_answer("node_small_no_view.json")["edges"]
+@any_slice
+def test_a_small_node_has_exactly_the_real_edges(real: Client, path: Path) -> None:
+    theirs = answer_beside(path, "node_small_no_view.json")["edges"]
     ours = real.json("/c/en/paws")["edges"]
     assert sorted(edge["@id"] for edge in ours) == sorted(edge["@id"] for edge in theirs)
 
 
-@beside_real_answers
-def test_edge_pages_are_those_of_the_real_server(real: Client) -> None:
-    theirs = real_answer("edge_page.json")
+@any_slice
+def test_edge_pages_are_those_of_the_real_server(real: Client, path: Path) -> None:
+    theirs = answer_beside(path, "edge_page.json")
     assert_same_edge(real.json(theirs["@id"]), theirs)
-    missing = real_answer("edge_missing_404.json")
+    missing = answer_beside(path, "edge_missing_404.json")
     assert real.json(missing["@id"]) == missing
 
 
-@beside_real_answers
-def test_errors_are_those_of_the_real_server() -> None:
-    assert json.loads(json_error(500, "Internal server error").body) == real_answer(
-        "error_500.json"
-    )
-    refused = real_answer("rate_limited_429.json")
-    ours = html_error(refused["status"], "600 per 1 minute")
-    assert ours.body.decode() == refused["body"]
-    assert ours.content_type == refused["headers"]["Content-Type"]
+@any_slice
+def test_errors_are_those_of_the_real_server(path: Path) -> None:
+    ours = json.loads(json_error(500, "Internal server error").body)
+    assert ours == answer_beside(path, "error_500.json")
+    refused = answer_beside(path, "rate_limited_429.json")
+    limited = html_error(refused["status"], "600 per 1 minute")
+    assert limited.body.decode() == refused["body"]
+    assert limited.content_type == refused["headers"]["Content-Type"]

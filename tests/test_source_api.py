@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import orjson
 import pytest
 
+from tests.slices import answer_beside, any_slice
 from tests.worlds.conceptnet import (
     HUB,
     Fault,
@@ -255,18 +256,14 @@ def test_check_says_what_to_do_when_nothing_answers(source_of: OpenSource, how: 
             source_of(world).check()
 
 
-def test_answers_of_the_real_server_are_understood(source_of: OpenSource) -> None:
-    answers = Path(__file__).parents[2] / "shared" / "conceptnet" / "answers"
-    if not answers.is_dir():
-        pytest.skip("no recorded answers beside this checkout")
-    small = orjson.loads((answers / "node_small_no_view.json").read_bytes())
+@any_slice
+def test_answers_of_the_real_server_are_understood(path: Path) -> None:
+    small = answer_beside(path, "node_small_no_view.json")
     relations = [relation_of(edge) for edge in small["edges"]]
     assert relations and not _has_more(small) and _is_the_same(small["@id"], "/c/en/paws")
     assert {each.type for each in relations} & set(RELATIONS)
-    dog = orjson.loads((answers / "node_dog_limit3_off3.json").read_bytes())
+    dog = answer_beside(path, "node_dog_limit3.json")
     assert _has_more(dog) and _is_the_same(dog["@id"], "/c/en/dog")
-    query = orjson.loads((answers / "query_no_match.json").read_bytes())
-    assert _is_the_same(query["@id"], "/query?start=/c/en/zzzz")
 
 
 def test_server_trouble_is_a_reason_to_try_again() -> None:

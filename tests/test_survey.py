@@ -16,6 +16,7 @@ from numpy import array
 from PIL import Image
 
 from tests.command import DEFAULT_FILTER, Here, run
+from tests.slices import OWN, any_slice, lines_of
 from tools.columns import WIDTH
 from tools.dump.codes import MOST_NAMES, WEIGHTS, Coder
 from tools.dump.distinct import KEPT, Distinct
@@ -29,9 +30,6 @@ from tools.errors import UsageError
 from tools.rules import ALL_RELATIONS, Filter
 from tools.sample import world
 from tools.uri import assertion, language
-
-SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
-needs_slice = pytest.mark.skipif(not SLICE.exists(), reason="the slice is not beside this checkout")
 
 FILTERS = {
     "default": DEFAULT_FILTER,
@@ -143,12 +141,13 @@ def test_the_sample_is_counted_like_one_line_after_the_other(
 
 
 @any_filter
-@needs_slice
-def test_a_slice_of_conceptnet_is_counted_like_one_line_after_the_other(wanted: Filter) -> None:
-    lines = gzip.decompress(SLICE.read_bytes()).decode().removesuffix("\n").split("\n")
-    found = found_in(SLICE, wanted)
-    assert_same(found, brute_force(lines, wanted))
-    assert wanted is not DEFAULT_FILTER or found.kept == 5394
+@any_slice
+def test_a_slice_of_conceptnet_is_counted_like_one_line_after_the_other(
+    wanted: Filter, path: Path
+) -> None:
+    found = found_in(path, wanted)
+    assert_same(found, brute_force(lines_of(path), wanted))
+    assert wanted is not DEFAULT_FILTER or found.kept == {OWN: 99}.get(path, 5394)
 
 
 @any_filter
@@ -340,13 +339,11 @@ def test_a_picture_has_its_words_and_numbers(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_an_empty_file_has_nothing_and_no_picture(tmp_path: Path) -> None:
-    path = file_of(tmp_path, [])
-    found = found_in(path)
-    assert (found.lines, found.kept, found.relations) == (0, 0, [])
-    assert "kept: 0 relations between 0 concepts" in as_text(found, DEFAULT_FILTER)
-    with pytest.raises(UsageError, match="nothing to draw"):
-        draw(found, tmp_path / "nothing.svg")
+def test_an_empty_file_is_refused_and_gets_no_picture(tmp_path: Path, here: Here) -> None:
+    path, picture = file_of(tmp_path, []), tmp_path / "nothing.svg"
+    said = here("survey", str(path), "--plot", str(picture), "-q")
+    assert said.startswith(f"2 sheaf: {path} is no assertions file (it is empty)")
+    assert not picture.exists()
 
 
 def test_a_truncated_file_is_named_as_such(tmp_path: Path, here: Here) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.slices import any_slice, lines_of
 from tools import uri
 
-SLICE = Path(__file__).parents[2] / "shared" / "conceptnet" / "real-slice.assertions.csv.gz"
 LONG = "/c/en/" + "a" * 5000
 
 pieces = st.text(st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1)
@@ -137,7 +136,7 @@ def test_an_external_address_is_left_as_it_is() -> None:
     address = "http://dbpedia.org/resource/Guide_dog"
     assert uri.is_external(address)
     assert uri.is_external("https://example.org/")
-    assert uri.label(address) == "Guide_dog"
+    assert uri.label(address) == "Guide dog"
     assert uri.term(address) == address
     assert uri.sense(address) is None
     assert uri.language(address) is None
@@ -223,10 +222,9 @@ def test_what_is_no_assertion_is_refused(bad: str) -> None:
         uri.parse_assertion(bad)
 
 
-@pytest.mark.skipif(not SLICE.exists(), reason="the slice of the real dump is not here")
-def test_every_assertion_of_the_real_slice_is_what_we_make_of_its_parts() -> None:
-    with gzip.open(SLICE, "rt", encoding="utf-8", newline="\n") as lines:
-        rows = [line.split("\t")[:4] for line in lines]
+@any_slice
+def test_every_assertion_of_a_slice_is_what_we_make_of_its_parts(path: Path) -> None:
+    rows = [line.split("\t")[:4] for line in lines_of(path)]
     assert len(rows) > 100
     for whole, relation, start, end in rows:
         assert uri.parse_assertion(whole) == (relation, start, end.rstrip("/"))

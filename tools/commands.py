@@ -9,9 +9,11 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, closing
+from ipaddress import ip_address
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from tools import credits
 from tools.add import Counts, Graph
@@ -38,6 +40,7 @@ from tools.wishes import wish_for_retry
 
 if TYPE_CHECKING:
     from tools.dump.index import Index
+    from tools.mirror.mirror import Mirror
 
 
 def copy_graph(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -202,17 +205,11 @@ def retry(settings: Settings, reason: str) -> int:
 def serve_mirror(settings: Settings, arguments: argparse.Namespace) -> int:
     if settings.source_file is None and not arguments.sample:
         raise UsageError("mirror needs --source FILE: an assertions file in the dump's format")
-    from tools.mirror.mirror import Mirror
-
     data = index_to_serve(settings, arguments)
-    try:
-        limits = [(600, 60.0), (6000, 3600.0)] if arguments.rate_limit else None
-        server = Mirror(data, arguments.host, arguments.port, limits)
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"the mirror cannot start: {error}") from error
+    server = _listening(data, arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
     try:
+        print(f"serving {len(data):,} assertions at {server.url} (Ctrl-C ends it)", flush=True)
         # Limits are counted in one process.
         processes = 1 if arguments.rate_limit or arguments.sample else os.cpu_count() or 1
         server.serve_from_processes(processes)
@@ -221,6 +218,27 @@ def serve_mirror(settings: Settings, arguments: argparse.Namespace) -> int:
     finally:
         server.close()
     return 0
+
+
+def _listening(data: Index, arguments: argparse.Namespace) -> Mirror:
+    from tools.mirror.mirror import Mirror
+
+    try:
+        limits = [(600, 60.0), (6000, 3600.0)] if arguments.rate_limit else None
+        server = Mirror(data, arguments.host, arguments.port, limits)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"the mirror cannot listen on {arguments.host} port {arguments.port} "
+            f"({getattr(error, 'strerror', None) or error}): --port N takes another port, 0 any "
+            f"that is free; --host another address"
+        ) from error
+    if not ip_address(urlsplit(server.url).hostname or "").is_loopback:
+        print(
+            f"everybody who can reach {arguments.host} over the network can ask this mirror; "
+            f"without --host only this computer can",
+            file=sys.stderr,
+        )
+    return server
 
 
 def index_to_serve(settings: Settings, arguments: argparse.Namespace) -> Index:

@@ -56,10 +56,10 @@ def label(uri: str) -> str:
     >>> label("/c/en/cat's_cradle"), label("/r/dbpedia/genre"), label("/c/en")
     ("cat's cradle", 'genre', '')
     >>> label("http://dbpedia.org/resource/Guide_dog/"), label("/a/[/r/IsA/,/c/en/a/,/c/en/b/]")
-    ('Guide_dog', 'a IsA b')
+    ('Guide dog', 'a IsA b')
     """
     if is_external(uri):
-        return uri.rstrip("/").rsplit("/", 1)[-1]
+        return uri.rstrip("/").rsplit("/", 1)[-1].replace("_", " ")
     if uri.startswith("/a/"):
         rel, start, end = parse_assertion(uri)
         return f"{label(start)} {label(rel)} {label(end)}"

@@ -2,7 +2,7 @@
 
 Promise: an index is used only for the file it was made of (by size and hash) and only if it holds
 whatever the filter can keep. It appears whole; a build that was ended goes on at its last segment.
-Two processes never build at the same time.
+One that is damaged is named and left as it is. Two processes never build at the same time.
 
 `FILE.sheaf-index/` holds a folder for each filter: `en-1f3a5c...`, or `whole`.
 """
@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,20 +26,24 @@ import orjson
 
 from tools.dump.faults import Faults
 from tools.dump.index import Index
-from tools.dump.keys import join
+from tools.dump.keys import HASHES, KEYS, join
 from tools.dump.lines import Lines
-from tools.dump.segment import KEYS, rows_in
+from tools.dump.proof import note_of, prove, read, reading, sealed
+from tools.dump.segment import rows_in
 from tools.dump.shares import NOTE, Share, Show, make_all, reveal, write_note
-from tools.errors import AlreadyRunning, StateDamaged, StopHarvest
+from tools.errors import AlreadyRunning, StopHarvest
 from tools.rules import Filter
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 FILTERED_STRETCH, WHOLE_STRETCH = 8_000_000, 1_000_000  # lines: where a build can go on
 LARGE = 10_000_000  # bytes of a file that several processes read sooner than one
 MOST_PROCESSES = 4
 LOCK = "LOCK"
+
+Made = tuple[Path, dict[str, Any]]
+"""The folder of an index, and its note."""
 
 
 def unseen(_done: int, _total: int) -> None: ...
@@ -60,7 +65,7 @@ def open_index(
             with _only_builder(home):
                 found = _usable(home, path, wanted)
                 found = found or Builder(home, lines, wanted, most_malformed, show).build()
-        return _opened(found)
+        return _opened(*found)
     except OSError as error:
         raise StopHarvest(
             f"the index {home} cannot be written ({error.strerror}): fix this, then start again; "
@@ -68,13 +73,10 @@ def open_index(
         ) from error
 
 
-def _opened(folder: Path) -> Index:
-    try:
-        return Index(_segments(folder), folder / KEYS, _read(folder / NOTE)["row_bits"])
-    except (FileNotFoundError, ValueError, KeyError) as error:
-        raise StateDamaged(
-            f"the index {folder} is damaged ({error}): remove that folder, and it is made anew"
-        ) from error
+def _opened(folder: Path, note: dict[str, Any]) -> Index:
+    prove(folder, note)
+    with reading(folder):
+        return Index(folder, _segments(folder, note), note["row_bits"])
 
 
 def index_of(lines: Iterable[str]) -> Index:
@@ -104,45 +106,51 @@ class Builder:
         self._final = home / _name(self._note["filter"])
         self._part = self._final.with_name(f"{self._final.name}.part")
 
-    def build(self) -> Path:
-        """The folder of the index."""
+    def build(self) -> Made:
         self._prepare()
         path, part = self._lines.path, self._part
         share = Share(path, self._wanted, part, self._stretch, self._most_malformed)
         make_all(share, _processes(self._lines.size), self._show)
         found = self._tell_malformed()
-        folders = _segments(self._part)
-        keys = [folder / KEYS for folder in folders]
-        row_bits = join(keys, _bases(folders), self._part / KEYS)
-        write_note(self._part / NOTE, {**self._note, "malformed": found, "row_bits": row_bits})
+        folders = sorted(each.parent for each in self._part.glob("*/*/text"))
+        row_bits = join(folders, _bases(folders), self._part)
+        note = sealed(self._part, {**self._note, "malformed": found, "row_bits": row_bits})
+        write_note(self._part / NOTE, note)
         reveal(self._part, self._final)
-        for each in self._final.glob(f"*/*/{KEYS}"):  # they are joined
-            each.unlink()
-        return self._final
+        for name in (KEYS, HASHES):  # they are joined
+            for each in self._final.glob(f"*/*/{name}"):
+                each.unlink()
+        return self._final, note
 
     def _prepare(self) -> None:
         """Take away what was made of another file, by another version, or not to its end."""
-        for folder in (each for each in self._home.iterdir() if each.is_dir()):
-            note = _read(folder / NOTE)
-            is_index = "sha256" in note  # whatever else lies here is not ours to take away
-            if is_index and not self._fits(folder, note):
+        for folder in _indexes(self._home):
+            if (note := note_of(folder, FORMAT)) is None:
+                logger.warning(
+                    "the index %s was made by another version of Sheaf: it is made anew", folder
+                )
+            if note is None or note["sha256"] != self._note["sha256"]:
                 shutil.rmtree(folder)
+        for part in _indexes(self._home, ".part"):
+            if not self._can_go_on(part, read(part / NOTE)):
+                shutil.rmtree(part)
         self._part.mkdir(exist_ok=True)
         for unfinished in self._part.glob("*.part"):
             shutil.rmtree(unfinished)
         write_note(self._part / NOTE, self._note)
 
-    def _fits(self, folder: Path, note: dict[str, Any]) -> bool:
-        """Of this file, made in this way; and if it is to be continued, cut in the same places."""
-        is_unfinished = folder == self._part
-        keys = ("format", "sha256", *(("filter", "stretch") if is_unfinished else ()))
+    def _can_go_on(self, part: Path, note: dict[str, Any]) -> bool:
+        """Of this file, made in this way; and if it is we who go on, cut in the same places."""
+        keys = ("format", "sha256", *(("filter", "stretch") if part == self._part else ()))
         return all(note.get(key) == self._note[key] for key in keys)
 
     def _tell_malformed(self) -> int:
         """How many lines were skipped, told once all have been read."""
-        faults = Faults(self._lines.path, self._most_malformed)
-        for note in map(_read, sorted(self._part.glob(f"*/{NOTE}"))):
+        faults, lines = Faults(self._lines.path, self._most_malformed), 0
+        for note in map(read, sorted(self._part.glob(f"*/{NOTE}"))):
             faults.add(note["malformed"], note["told"])
+            lines += note["lines"]
+        faults.require_some(lines)
         if summary := faults.summary():
             logger.warning("%s", summary)
         return faults.number
@@ -157,13 +165,18 @@ def _bases(segments: Sequence[Path]) -> list[int]:
     return list(accumulate(sizes, initial=0))
 
 
-def _usable(home: Path, path: Path, wanted: Filter | None) -> Path | None:
-    for note in sorted(home.glob(f"*/{NOTE}")):
-        made = _read(note)
-        is_whole = note.parent.suffix != ".part" and made.get("format") == FORMAT
-        if is_whole and _covers(made["filter"], wanted) and _is_of(made, path):
-            return note.parent
+def _usable(home: Path, path: Path, wanted: Filter | None) -> Made | None:
+    for folder in _indexes(home):
+        made = note_of(folder, FORMAT)
+        if made is not None and _covers(made["filter"], wanted) and _is_of(made, path):
+            return folder, made
     return None
+
+
+def _indexes(home: Path, suffix: str = "") -> list[Path]:
+    """What looks like one of ours; whatever else lies here is not ours to read or take away."""
+    name = re.compile(rf"(?:whole|.+-[0-9a-f]{{12}}){re.escape(suffix)}")
+    return sorted(each for each in home.glob("*") if each.is_dir() and name.fullmatch(each.name))
 
 
 def _is_of(made: dict[str, Any], path: Path) -> bool:
@@ -216,18 +229,9 @@ def _name(table: dict[str, Any] | None) -> str:
     return f"{'-'.join(table['languages'])[:40]}-{digest}"
 
 
-def _segments(folder: Path) -> list[Path]:
+def _segments(folder: Path, note: dict[str, Any]) -> list[Path]:
     """In the order of their lines."""
-    return sorted(each.parent for each in folder.glob("[0-9][0-9][0-9][0-9]/*/text"))
-
-
-def _read(note: Path) -> dict[str, Any]:
-    """What cannot be read says nothing."""
-    try:
-        found = orjson.loads(note.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return sorted((folder / name).parent for name in note["files"] if name.endswith("/text"))
 
 
 @contextmanager
@@ -248,4 +252,4 @@ def _only_builder(home: Path) -> Iterator[None]:
 def whole_index(path: Path, home: Path | None = None) -> Index | None:
     """Of everything in the file, if there is one already."""
     found = _usable(home or path.with_name(f"{path.name}.sheaf-index"), path, None)
-    return None if found is None else _opened(found)
+    return None if found is None else _opened(*found)

@@ -14,11 +14,13 @@ MOST_TOLD = 20
 
 
 class Faults:
-    """`known` is how many an earlier run has met already."""
+    """`known` is how many an earlier run has met already, `told` which of them it has told."""
 
-    def __init__(self, path: Path, most: int, known: int = 0) -> None:
+    def __init__(
+        self, path: Path, most: int, known: int = 0, told: Iterable[tuple[int, str]] = ()
+    ) -> None:
         self.number = known
-        self.told: list[tuple[int, str]] = []
+        self.told = list(told)
         self._path = path
         self._most = most
 
@@ -26,7 +28,7 @@ class Faults:
         """Skip this line; raises UsageError if there are too many of them."""
         self.number += 1
         self._require_few(line, reason)
-        if len(self.told) < MOST_TOLD:
+        if len(self.told) < MOST_TOLD and (line, reason) not in self.told:
             self.told.append((line, reason))
             logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
 
@@ -45,6 +47,15 @@ class Faults:
                 f"(dump.max_malformed allows more)"
             )
 
+    def require_some(self, lines: int) -> None:
+        """All lines are read; raises UsageError if not one of so many could be."""
+        if lines <= self.number:
+            found = "it is empty" if not lines else f"of {_lines(lines)} none can be read"
+            raise UsageError(
+                f"{self._path} is no assertions file ({found}): `python main.py download` fetches "
+                f"ConceptNet's"
+            )
+
     def summary(self) -> str | None:
         """One sentence, None if every line was good."""
         if not self.number:
@@ -53,3 +64,7 @@ class Faults:
         named = ", ".join(f"{line:,}" for line, _ in self.told)
         others = " and others" if self.number > len(self.told) else ""
         return f"{self.number:,} {what} skipped" + (f": line {named}{others}" if named else "")
+
+
+def _lines(number: int) -> str:
+    return "1 line" if number == 1 else f"{number:,} lines"

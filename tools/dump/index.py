@@ -20,6 +20,8 @@ from weakref import proxy
 import numpy as np
 
 from tools.dump.keys import EDGE, END, START, Keys
+from tools.dump.near import near
+from tools.dump.proof import reading
 from tools.dump.row import Row, row_of
 from tools.dump.segment import Kind, Rows, Segment, Test
 from tools.rules import Filter, relation_name
@@ -27,23 +29,21 @@ from tools.uri import is_external, parse_assertion, prefixes
 
 CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
 MOST_REACHED = 101_000
+MOST_NEAR = 3
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
+Node = tuple[str, bytes]
+"""A URI and at which side of a row it stands."""
+
+
 class Wanted(NamedTuple):
     """What can be looked for: nodes with their side, and named tests of kinds and origins."""
 
-    nodes: Sequence[tuple[str, int]]
+    nodes: Sequence[Node]
     masks: Mapping[Hashable, Test]
-
-    def is_met_by(self, row: Row) -> bool:
-        """As far as a hash could be mistaken."""
-        for uri, side in self.nodes:
-            if not _is_below(uri, row.start if side == START else row.end):
-                return False
-        return True
 
 
 class Reached(NamedTuple):
@@ -51,14 +51,14 @@ class Reached(NamedTuple):
 
     numbers: Sequence[int]
     total: int
-    ways: Sequence[Wanted]
 
 
 class Index:
-    def __init__(self, folders: Sequence[Path], keys: Path, row_bits: int) -> None:
-        self._segments = [Segment(folder) for folder in folders]
+    def __init__(self, folder: Path, segments: Sequence[Path], row_bits: int) -> None:
+        self._folder = folder
+        self._segments = [Segment(each) for each in segments]
         self._bases = list(accumulate((len(each) for each in self._segments), initial=0))
-        self._keys = Keys(keys, row_bits)
+        self._keys = Keys(folder, row_bits)
         own = proxy(self)  # a cache that held us would hold our files when nobody needs them
         self._reached = lru_cache(maxsize=16)(partial(Index._reach, own))  # each up to 4 MB
         self._passes = lru_cache(maxsize=8)(partial(Index._masks, own))
@@ -68,33 +68,55 @@ class Index:
 
     def edge(self, uri: str) -> Row | None:
         """The assertion of exactly this /a/ URI."""
-        numbers = self._keys.having(uri, EDGE)
         try:
             _, start, end = parse_assertion(uri)
+            nodes = [(start, START), (end, END)]
         except ValueError:
-            pass
-        else:
-            numbers += self._at([(start, START), (end, END)]) or []
-        rows = map(self._row, numbers)
-        return next((row for row in rows if row.uri == uri), None)
+            nodes = []
+        with reading(self._folder):
+            numbers = [*self._keys.having(uri, EDGE), *(self._at(nodes) or ())]
+            rows = map(self._row, numbers)
+            return next((row for row in rows if row.uri == uri), None)
 
     def about(self, concept: str, wanted: Filter) -> list[Row]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
         numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
         passes, rows = self._passes(wanted), []
-        for number in sorted(numbers):
-            at = bisect_right(self._bases, number) - 1
-            segment, local = self._segments[at], number - self._bases[at]
-            if passes[at][segment.kind(local)]:
-                rows.append(row_of(segment.line(local)))
+        with reading(self._folder):
+            for number in sorted(numbers):
+                at = bisect_right(self._bases, number) - 1
+                segment, local = self._segments[at], number - self._bases[at]
+                if passes[at][segment.kind(local)]:
+                    rows.append(row_of(segment.line(local)))
         rows.sort(key=_lightness)
         return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
 
     def knows(self, concept: str) -> bool:
         """Is there anything at all about it, or about one of its senses?"""
         numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
-        rows = map(self._row, numbers)
-        return any(_is_below(concept, row.start) or _is_below(concept, row.end) for row in rows)
+        with reading(self._folder):
+            rows = map(self._row, numbers)
+            return any(_is_below(concept, row.start) or _is_below(concept, row.end) for row in rows)
+
+    def near(self, concept: str) -> list[str]:
+        """Up to three concepts whose names are nearly this one.
+
+        Those with the same letters first, then those with most edges.
+        """
+        with reading(self._folder):
+            for names in near(concept):
+                if edges := self._edges(names):
+                    letters = sorted(concept)
+                    order = {uri: (sorted(uri) != letters, -edges[uri], uri) for uri in edges}
+                    return sorted(edges, key=order.__getitem__)[:MOST_NEAR]
+        return []
+
+    def _edges(self, uris: Sequence[str]) -> dict[str, int]:
+        """How many each has, of those that have some."""
+        sides = (START, END)
+        known = {uri: None for side in sides for uri in self._keys.known(uris, side)}
+        numbers = {uri: sum(len(self._having(uri, side)) for side in sides) for uri in known}
+        return {uri: number for uri, number in numbers.items() if number}
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
@@ -105,9 +127,9 @@ class Index:
         """
         if unknown := criteria.keys() - CRITERIA:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
-        reached = self._reached(tuple(sorted(criteria.items())))
-        rows = map(self._row, reached.numbers[offset : offset + limit])
-        page = [row for row in rows if any(way.is_met_by(row) for way in reached.ways)]
+        with reading(self._folder):
+            reached = self._reached(tuple(sorted(criteria.items())))
+            page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
         return page, reached.total > offset + limit
 
     def _place(self, number: int) -> tuple[Segment, int]:
@@ -122,9 +144,20 @@ class Index:
         """For each segment, which kinds a filter may keep."""
         return [segment.mask(wanted, _filter_test(wanted)) for segment in self._segments]
 
-    def _at(self, nodes: Iterable[tuple[str, int]]) -> list[int] | None:
+    def _having(self, uri: str, side: bytes) -> list[int]:
+        """As the keys say; what only shares a hash is left out."""
+        found = self._keys.having(uri, side)
+        if self._keys.is_shared(uri, side):
+            return [number for number in found if self._is_at(number, uri, side)]
+        return found if found and self._is_at(found[0], uri, side) else []
+
+    def _is_at(self, number: int, uri: str, side: bytes) -> bool:
+        row = self._row(number)
+        return _is_below(uri, {START: row.start, END: row.end, EDGE: row.uri}[side])
+
+    def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
-        found = [self._keys.having(uri, side) for uri, side in nodes]
+        found = [self._having(uri, side) for uri, side in nodes]
         return sorted(set(found[0]).intersection(*found[1:])) if found else None
 
     def _reach(self, criteria: tuple[tuple[str, str], ...]) -> Reached:
@@ -133,10 +166,10 @@ class Index:
         if all(map(_is_plain, ways, found)):
             few = sorted({number for numbers in found for number in numbers or ()})
             few.sort(key=lambda number: -self._weight(number))
-            return Reached(few, len(few), ways)
+            return Reached(few, len(few))
         met = [self._met(way, numbers) for way, numbers in zip(ways, found, strict=True)]
         many = met[0] if len(met) == 1 else np.union1d(*met)
-        return Reached(self._heaviest(many).tolist(), len(many), ways)
+        return Reached(self._heaviest(many).tolist(), len(many))
 
     def _weight(self, number: int) -> float:
         segment, row = self._place(number)
@@ -195,7 +228,7 @@ def _by_slot(criteria: Mapping[str, str], node: str, other: str) -> dict[str, st
 
 
 def _wanted(slots: Mapping[str, str]) -> Wanted:
-    nodes: list[tuple[str, int]] = []
+    nodes: list[Node] = []
     masks: dict[Hashable, Test] = {}
     for slot, asked in slots.items():
         if slot in ("start", "end") and not _is_language(asked):

@@ -2,7 +2,9 @@
 
 Promise: every row of a node is found, in order, by two searches. A number is a piece of the hash of
 a node (or of what a node is a sense of) and, behind it, the row. A hash is cut to fit, so now and
-then a row is found that has nothing to do with what was asked: whoever reads it looks.
+then two nodes share what is left of it: those are known (`is_shared`). Where they are not shared,
+all rows found are of one node, which is the one asked for or, rarely, another: whoever reads one
+of them knows.
 """
 
 from __future__ import annotations
@@ -10,76 +12,123 @@ from __future__ import annotations
 import mmap
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-START, END, EDGE = 1, 2, 3
+# Hashed ahead of a name. As seeds they would not do: of a name of eight bytes xxh3 gives the same
+# for another seed and another name.
+START, END, EDGE = b"s", b"e", b"a"
+
 ROW_BITS = 24  # in one segment, and in an index that has no more rows
 MOST_AT_ONCE = 4_000_000
+KEYS, HASHES, SHARED = "keys", "hashes", "shared"
 
 
 class Keys:
-    def __init__(self, path: Path, row_bits: int) -> None:
-        self._numbers = mapped(path, "Q")
+    def __init__(self, folder: Path, row_bits: int) -> None:
+        self._numbers = mapped(folder / KEYS, "Q")
+        self._shared = frozenset(mapped(folder / SHARED, "Q"))
         self._step = 1 << row_bits
         self._hash = (1 << 64) - self._step
 
-    def having(self, uri: str, side: int) -> list[int]:
+    def having(self, uri: str, side: bytes) -> list[int]:
         """Rows that begin (START) or end (END) at a node or below it, or are it (EDGE)."""
         numbers, first = self._numbers, hashed(uri, side) & self._hash
         begin = bisect_left(numbers, first)
         end = bisect_left(numbers, first + self._step, begin)
         return [number - first for number in numbers[begin:end]]
 
+    def known(self, uris: Sequence[str], side: bytes) -> list[str]:
+        """Those of many that have rows; quick, because all are looked for together."""
+        hashes = np.array([hashed(uri, side) & self._hash for uri in uris], np.uint64)
+        order = np.argsort(hashes)  # so that a file is read from its beginning to its end
+        hashes = hashes[order]
+        numbers = np.asarray(self._numbers)
+        begins = np.searchsorted(numbers, hashes)
+        ends = np.searchsorted(numbers, hashes + np.uint64(self._step - 1), "right")
+        return [uris[at] for at in order[ends > begins]]
+
+    def is_shared(self, uri: str, side: bytes) -> bool:
+        """Are there rows of several nodes among those?"""
+        return hashed(uri, side) & self._hash in self._shared
+
 
 class KeysWriter:
     """Those of one segment."""
 
-    _HASH = (1 << 64) - (1 << ROW_BITS)
-
     def __init__(self) -> None:
-        self._numbers = array("Q")
+        self._hashes, self._rows = array("Q"), array("I")
 
-    def add(self, row: int, uri: str, side: int) -> None:
-        self._numbers.append(hashed(uri, side) & self._HASH | row)
+    def add(self, row: int, uri: str, side: bytes) -> None:
+        self._hashes.append(hashed(uri, side))
+        self._rows.append(row)
 
-    def add_node(self, row: int, uri: str, side: int) -> None:
-        append = self._numbers.append
-        append(xxh3_64_intdigest(uri.encode(), side) & self._HASH | row)
-        while uri.count("/") > 3 and uri[0] == "/":  # a sense: what it is a sense of, too
-            uri = uri[: uri.rindex("/")]
-            append(xxh3_64_intdigest(uri.encode(), side) & self._HASH | row)
+    def add_node(self, row: int, uri: str, side: bytes) -> None:
+        name = side + uri.encode()
+        self._hashes.append(xxh3_64_intdigest(name))
+        self._rows.append(row)
+        while name.count(b"/") > 3 and uri[0] == "/":  # a sense: what it is a sense of, too
+            name = name[: name.rindex(b"/")]
+            self._hashes.append(xxh3_64_intdigest(name))
+            self._rows.append(row)
 
-    def write(self, path: Path) -> None:
-        np.asarray(self._numbers).sort()  # in its place
-        path.write_bytes(self._numbers.tobytes())
+    def write(self, folder: Path) -> None:
+        hashes, rows = np.asarray(self._hashes, np.uint64), np.asarray(self._rows, np.uint64)
+        numbers = _cut(hashes, ROW_BITS) | rows
+        numbers.sort()
+        (folder / KEYS).write_bytes(numbers.tobytes())
+        (folder / HASHES).write_bytes(_different(hashes).tobytes())
 
 
-def hashed(uri: str, side: int) -> int:
-    return xxh3_64_intdigest(uri.encode("utf-8", "replace"), side)
+def hashed(uri: str, side: bytes) -> int:
+    return xxh3_64_intdigest(side + uri.encode("utf-8", "replace"))
 
 
-def join(parts: Sequence[Path], bases: Sequence[int], into: Path) -> int:
+def join(segments: Sequence[Path], bases: Sequence[int], into: Path) -> int:
     """One list of the lists of segments, whose rows begin at the bases; how many bits a row has."""
     row_bits = max(ROW_BITS, bases[-1].bit_length())
-    lists = [np.asarray(mapped(part, "Q")) for part in parts]
-    pieces = 1 + sum(map(len, lists)) // MOST_AT_ONCE
-    cuts = [np.uint64(number * ((1 << 64) // pieces)) for number in range(1, pieces)]
-    places = [[0, *np.searchsorted(each, cuts).tolist(), len(each)] for each in lists]
-    with into.open("wb") as file:
-        for piece in range(pieces):
+    with (into / KEYS).open("wb") as file:
+        for lists in _pieces([each / KEYS for each in segments], row_bits):
             numbers = [
-                _widened(_read(part, at[piece], at[piece + 1]), base, row_bits)
-                for part, at, base in zip(parts, places, bases, strict=False)
+                _widened(numbers, base, row_bits)
+                for numbers, base in zip(lists, bases, strict=False)
             ]
             together = np.concatenate([np.empty(0, np.uint64), *numbers])
             together.sort()
             file.write(together.tobytes())
+    with (into / SHARED).open("wb") as file:
+        for lists in _pieces([each / HASHES for each in segments], row_bits):
+            cut = _cut(_different(np.concatenate([np.empty(0, np.uint64), *lists])), row_bits)
+            file.write(_different(cut[1:][cut[1:] == cut[:-1]]).tobytes())
     return row_bits
+
+
+def _pieces(parts: Sequence[Path], row_bits: int) -> Iterator[list[Any]]:
+    """Sorted lists, a piece of each at once; what begins alike is in the same piece."""
+    lists = [np.asarray(mapped(part, "Q")) for part in parts]
+    pieces = 1 + sum(map(len, lists)) // MOST_AT_ONCE
+    cuts = [np.uint64(number * ((1 << 64) // pieces)) for number in range(1, pieces)]
+    cuts = [_cut(each, row_bits) for each in cuts]
+    places = [[0, *np.searchsorted(each, cuts).tolist(), len(each)] for each in lists]
+    for piece in range(pieces):
+        yield [
+            _read(part, at[piece], at[piece + 1]) for part, at in zip(parts, places, strict=True)
+        ]
+
+
+def _cut(hashes: Any, row_bits: int) -> Any:
+    """What is left of a hash if a row is to stand behind it."""
+    return hashes >> np.uint64(row_bits) << np.uint64(row_bits)
+
+
+def _different(hashes: Any) -> Any:
+    """Each once, in order; numpy's own `unique` takes ten times as long."""
+    hashes = np.sort(hashes)
+    return hashes[np.concatenate([hashes[:1] == hashes[:1], hashes[1:] != hashes[:-1]])]
 
 
 def _read(path: Path, begin: int, end: int) -> Any:
@@ -88,7 +137,7 @@ def _read(path: Path, begin: int, end: int) -> Any:
 
 def _widened(numbers: Any, base: int, row_bits: int) -> Any:
     rows = (numbers & np.uint64((1 << ROW_BITS) - 1)) + np.uint64(base)
-    return numbers >> np.uint64(row_bits) << np.uint64(row_bits) | rows
+    return _cut(numbers, row_bits) | rows
 
 
 def mapped(path: Path, code: Any) -> Any:

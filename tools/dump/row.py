@@ -150,7 +150,7 @@ def node(uri: str, surface: str | None = None) -> dict[str, Any]:
         name = label(uri)
     else:
         _, _, shown["language"], *words = uri.split("/", 4)
-        name = words[0].replace("_", " ") if words else ""
+        name = words[0].replace("_", " ") if words else shown["language"]
         if len(words) > 1:
             shown["term"] = f"/c/{shown['language']}/{words[0]}"
             shown["sense_label"] = _sense_label(words[1])

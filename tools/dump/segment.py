@@ -8,7 +8,7 @@ and processes. What is not asked for stays on the disk.
     kind, kinds     relation, languages and dataset of a row, by number
     origin, origins its sources, by number
     weight          of a row
-    keys            of its rows, until those of all segments are joined
+    keys, hashes    of its rows, until those of all segments are joined
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ MOST_ORIGINS = 250_000
 BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
 TRAINING_ROWS = 8_000
 ARRAYS = ("blocks", "kind", "origin", "weight")
-KEYS = "keys"
 
 Rows = NDArray[np.int64]
 
@@ -102,7 +101,7 @@ class SegmentWriter:
     def finish(self) -> None:
         self._write_blocks()
         self._text.close()
-        self._keys.write(self.folder / KEYS)
+        self._keys.write(self.folder)
         contents: tuple[array[Any], ...] = (self._blocks, self._kind, self._origin, self._weight)
         for name, content in zip(ARRAYS, contents, strict=True):
             (self.folder / name).write_bytes(content.tobytes())

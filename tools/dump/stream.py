@@ -49,6 +49,7 @@ class Streamer:
         self._reader: Iterator[Chunk] | None = None
         self._at = BEGINNING
         self._malformed = 0  # up to there
+        self._faults = Faults(path, most_malformed)
         self._is_ended = False
 
     @cached_property
@@ -86,7 +87,8 @@ class Streamer:
         if self._reader is None or committed != self._at:
             path = self.lines.path
             self._malformed = self._tallied(MALFORMED)
-            self._faults = Faults(path, self._most_malformed, self._malformed)
+            told = self._faults.told  # this stretch may be read a second time
+            self._faults = Faults(path, self._most_malformed, self._malformed, told)
             self._sieve = Sieve(self._wanted, self._faults)
             self._reader, self._at = self.lines.chunks(committed), committed
             self._is_ended = False
@@ -108,6 +110,7 @@ class Streamer:
         return kept
 
     def _end(self) -> None:
+        self._faults.require_some(self._at.lines)
         self._is_ended = True
         if summary := self._faults.summary():
             logger.warning("%s", summary)

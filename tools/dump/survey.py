@@ -73,6 +73,7 @@ def survey(path: Path, wanted: Filter, most_malformed: int, show: Show) -> Findi
         counts.add(coder(chunk))
         at = chunk.end
         show(lines.packed, lines.size)
+    faults.require_some(at.lines)
     return counts.findings(path, at.lines, faults)
 
 

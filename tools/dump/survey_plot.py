@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from tools.dump.survey import Findings, Share, Table
 from tools.dump.survey_report import TITLES, shortened, tables
-from tools.errors import UsageError
 from tools.phrase import amount, clipped, plain
 from tools.plot import BLUE, write
 
@@ -27,8 +26,6 @@ LONGEST_NAME = 26
 
 def draw(found: Findings, picture: Path) -> None:
     """Written whole or not at all; the name tells the format."""
-    if found.lines == found.malformed:
-        raise UsageError(f"there is nothing to draw: {found.path} has no line that can be read")
     write(picture, lambda: figure(found))
 
 

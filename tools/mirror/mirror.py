@@ -15,7 +15,8 @@ from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
 from tools.dump.index import Index
 from tools.mirror import server
-from tools.mirror.pages import Answer, answer_to, as_wished, html_error, json_error
+from tools.mirror.browser import as_wished
+from tools.mirror.pages import Answer, answer_to, html_error, json_error
 
 
 class Handler(server.Handler):

@@ -23,7 +23,7 @@ import orjson
 from tools.dump.index import Index
 from tools.dump.row import Row, node, render
 from tools.mirror import context, standard
-from tools.uri import label, prefixes
+from tools.uri import prefixes
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 VERSION = "5.8.1"
@@ -47,8 +47,8 @@ _SYMMETRIC = frozenset(
 )
 _SCANNED = 10_000
 _LOOKUP = re.compile(r"/([acdrs])/([^/].*)", re.DOTALL)
-_QUALITY = re.compile(r"q\s*=\s*(\d(?:\.\d*)?)")
-_WITHOUT_CONTROLS = dict.fromkeys([*range(0x20), 0x7F])
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u206a-\u206f\ufeff\ufff9-\ufffc]")
+_DIRECTION = {"end": -1, "node": 0, "start": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,16 @@ def html_error(status: int, details: str, headers: Mapping[str, str] | None = No
 
 
 def parse_target(target: str) -> tuple[str, dict[str, str]]:
-    """Path and parameters, decoded, without control characters; the first of a repeated one wins.
+    """Path and parameters, decoded; the first of a repeated one wins.
 
-    >>> parse_target("/c/en/caf%C3%A9%00?limit=3&limit=4")
+    >>> parse_target("/c/en/caf%C3%A9?limit=3&limit=4")
     ('/c/en/café', {'limit': '3'})
     """
     path, _, query = target.partition("?")
     values: dict[str, str] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
-        values.setdefault(key, value.translate(_WITHOUT_CONTROLS))
-    return unquote(path).translate(_WITHOUT_CONTROLS), values
+        values.setdefault(key, value)
+    return unquote(path), values
 
 
 def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Answer:
@@ -121,10 +121,10 @@ def standard_answer(query: Mapping[str, str]) -> Answer:
 
 def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
     """The page of a node, relation, dataset or source, or the single edge of an /a/ URI."""
+    if query.get("grouped", "").lower() == "true":
+        return grouped_page(assertions, uri, number(query, "limit", default=20, largest=100))
     if uri.startswith("/a/"):
         return edge_page(assertions, uri)
-    if query.get("grouped") == "true":
-        return grouped_page(assertions, uri, number(query, "limit", default=20, largest=100))
     place = _Place(uri, {}, *_window(query, default_limit=20))
     page = _listing(assertions, {_CRITERION[uri[1]]: uri}, place)
     if not page["edges"] and "nextPage" not in page.get("view", {}):
@@ -133,7 +133,7 @@ def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[s
 
 
 def edge_page(assertions: Index, uri: str) -> dict[str, Any]:
-    row = assertions.edge(uri)
+    row = assertions.edge(_CONTROLS.sub("", uri))
     if row is None:
         return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
     return _with_version(render(row))
@@ -144,11 +144,14 @@ def grouped_page(assertions: Index, uri: str, limit: int) -> dict[str, Any]:
     if not uri.startswith("/c/"):
         details = "Only concept nodes (starting with /c/) can be grouped by feature."
         return _with_error({}, 400, details)
-    rows, _ = assertions.find({"node": uri}, 0, _SCANNED)
-    features = dict.fromkeys(feature for row in rows for feature in _features(row, uri))
+    asked = _CONTROLS.sub("", uri)
+    rows, _ = assertions.find({"node": asked}, 0, _SCANNED) if asked.count("/") > 2 else ([], False)
+    features = {feature for row in rows for feature in _features(row, asked)}
     if not features:
-        return _with_error(node(uri), 404, f"{label(uri)!r} is not a node in ConceptNet.")
-    groups = [_group(assertions, rel, side, uri, limit) for rel, side in features]
+        shown = node(uri)
+        return _with_error(shown, 404, f"{shown['label']!r} is not a node in ConceptNet.")
+    ordered = sorted(features, key=lambda feature: (_DIRECTION[feature[1]], feature[0]))
+    groups = [_group(assertions, rel, side, asked, limit) for rel, side in ordered]
     groups.sort(key=lambda group: -group.weight)
     return _with_version({**node(uri), "features": [group.shown for group in groups]})
 
@@ -171,30 +174,6 @@ def number(query: Mapping[str, str], key: str, default: int, largest: int) -> in
     except ValueError:
         wanted = default
     return max(0, min(largest, wanted))
-
-
-def as_wished(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
-    """A browser is shown the JSON inside a web page."""
-    if answer.content_type != JSON or not wants_html(accept, query):
-        return answer
-    text = html.escape(answer.body.decode())
-    page = f"<!DOCTYPE html>\n<title>ConceptNet API</title>\n<pre>{text}</pre>\n"
-    return Answer(answer.status, page.encode(), HTML, answer.headers)
-
-
-def wants_html(accept: str, query: Mapping[str, str]) -> bool:
-    """Is this a browser? Whoever likes JSON as much as HTML gets JSON.
-
-    >>> wants_html("text/html,application/xml;q=0.9,*/*;q=0.8", {}), wants_html("*/*", {})
-    (True, False)
-    """
-    if query.get("format") in ("json", "html"):
-        return query["format"] == "html"
-    wishes = accept.lower()
-    if "text/" not in wishes:
-        return False
-    as_json = max(_quality(wishes, JSON), _quality(wishes, "application/ld+json"))
-    return _quality(wishes, "text/html") > as_json
 
 
 class _Place(NamedTuple):
@@ -221,7 +200,8 @@ def _window(query: Mapping[str, str], default_limit: int) -> tuple[int, int]:
 
 
 def _listing(assertions: Index, criteria: Mapping[str, str], place: _Place) -> dict[str, Any]:
-    rows, has_more = assertions.find(criteria, place.offset, place.limit)
+    asked = {key: value.replace("\0", "") for key, value in criteria.items()}
+    rows, has_more = assertions.find(asked, place.offset, place.limit)
     own_url = _url(place.path, place.parameters.items())
     page = _with_version({"@id": own_url, "edges": [render(row) for row in rows]})
     if has_more or place.offset:
@@ -239,17 +219,24 @@ def _features(row: Row, uri: str) -> list[tuple[str, str]]:
 
 def _group(assertions: Index, rel: str, side: str, uri: str, limit: int) -> _Group:
     feature = {"rel": rel, side: uri}
-    rows, has_more = assertions.find(feature, 0, limit)
-    edges = [render(row) for row in rows]
+    rows, _ = assertions.find(feature, 0, limit + 1)  # one more is weighed than shown
     shown = {
         "@id": _url("/query", feature.items()),
         "feature": feature,
         "symmetric": side == "node",
-        "edges": edges,
+        "edges": [_seen_from(uri, row) for row in rows[:limit]],
     }
-    if has_more:
-        shown["view"] = _view(_Place("/query", feature, 0, limit), has_more)
-    return _Group(sum(edge["weight"] for edge in edges), shown)
+    if len(rows) > limit:
+        shown["view"] = _view(_Place("/query", feature, 0, limit), has_more=True)
+    return _Group(sum(row.info.weight for row in rows), shown)
+
+
+def _seen_from(uri: str, row: Row) -> dict[str, Any]:
+    """The edge, and which of its ends is the other one: of two below this node, the longer."""
+    edge = render(row)
+    shorter, longer = sorted((edge["start"], edge["end"]), key=lambda end: len(end["@id"]))
+    edge["other"] = longer if shorter["@id"].startswith(uri) else shorter
+    return edge
 
 
 def _view(place: _Place, has_more: bool) -> dict[str, str]:
@@ -287,13 +274,3 @@ def _redirect_or_not_found(path: str, query: Mapping[str, str]) -> Answer:
         return json_error(404, f"{path!r} isn't a URL that we understand.")
     location = quote(merged, safe="/[],:") + ("?" + urlencode(query) if query else "")
     return html_error(308, "You should be redirected automatically.", {"Location": location})
-
-
-def _quality(accept: str, media_type: str) -> float:
-    wishes = {}
-    for wish in accept.split(","):
-        name, _, parameters = wish.partition(";")
-        quality = _QUALITY.search(parameters)
-        wishes[name.strip()] = float(quality[1]) if quality else 1.0
-    family = media_type.partition("/")[0] + "/*"
-    return next((wishes[name] for name in (media_type, family, "*/*") if name in wishes), 0.0)

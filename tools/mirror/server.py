@@ -2,8 +2,8 @@
 
 Promise: many requests to a connection; a client that is slow, silent or rude costs one thread,
 each request at most the time limit; a crash is a 500 without details.
-Limits: GET and HEAD, IPv4, no TLS, a thread for each connection: made for one machine or a trusted
-network.
+Limits: GET, HEAD and OPTIONS, IPv4, no TLS, a thread for each connection: made for one machine or a
+trusted network.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from time import monotonic, time
 from typing import Any, Self
 
 from tools.deadline import DeadlineReader
-from tools.mirror.pages import Answer, html_error, parse_target
+from tools.mirror.pages import HTML, Answer, html_error, parse_target
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_IGNORED_BODY = 65_536
 _LONGEST_LINE = 65_536
 _MOST_HEADERS = 100
+_METHODS = "GET, HEAD, OPTIONS"
 _PLAIN = re.compile(r"(GET|HEAD) (/[^ ]*) HTTP/1\.1")
 _POLL_S = 0.05
 
@@ -89,12 +90,19 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     do_HEAD = do_GET
 
+    def do_OPTIONS(self) -> None:
+        """What the browser of a web page asks before it sends headers of its own."""
+        self._skip_body()
+        allowed = {"Methods": _METHODS, "Headers": "*"}
+        headers = {f"Access-Control-Allow-{name}": value for name, value in allowed.items()}
+        self.send(Answer(200, b"", HTML, {"Allow": _METHODS, **headers}))
+
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """The refusals of the standard library, in the server's own words."""
         if code == HTTPStatus.NOT_IMPLEMENTED:
             self._skip_body()
             details = "The method is not allowed for the requested URL."
-            self.send(html_error(405, details, {"Allow": "GET, HEAD"}))
+            self.send(html_error(405, details, {"Allow": _METHODS}))
         else:
             self.close_connection = True
             self.send(html_error(code, HTTPStatus(code).description))

@@ -73,16 +73,20 @@ _NO_SPACES = (
 )
 _SPACELESS = re.compile(f"[{_NO_SPACES}]")
 _VOWELS = frozenset("aáàâäeéèêëiíìîïoóòôöuúùûüh")  # as they follow an apostrophe in French
-_JOINERS = {"'": "'", "\u2019": "'", ".": ".", ":": ":", "\u00b7": ":", ",": ",", ";": ","}
+_JOINERS = {"'": "'", "\u2019": ":", ".": ".", ":": ":", "\u00b7": ":", ",": ",", ";": ","}
+_CIRCUMFLEX = "\u0342"  # of Greek: part of its letter until that is folded
+_ZERO_WIDTH_SPACE, _ZERO_WIDTH_JOINER = "\u200b", "\u200d"
 
-# Of the shape of a text, in which v is a vowel or h, w another letter, d a digit, m a mark, s a
-# character of a script without spaces and o a symbol such as an emoji.
+# Of the shape of a text, in which v is a vowel or h, y is y, w another letter, d a digit, m a mark,
+# s a character of a script without spaces, o a symbol such as an emoji and j what joins two of
+# them. A typographic apostrophe is a colon: it joins letters, but never parts an article from its
+# word.
 _TOKEN = re.compile(
     r"""
-    s[sm]* | om*
-    | [vw]{1,2}'(?=v)  # l'air is two words, and so is y'all
-    | [vwd][vwdm]*
-      (?: (?: (?<=[vwm])['.:](?=[vw]) | (?<=d)['.,](?=d) ) [vwd][vwdm]* )*
+    s[smj]* | o[mj]*(?:(?<=j)o[mj]*)*
+    | [vwy]{1,2}'(?=v) | [vwy]'(?=y)  # l'air is two words, and so are y'all and d'you
+    | [vwyd][vwydmj]*
+      (?: (?: (?<=[vwy])['.:](?=[vwy]) | (?<=d)['.,](?=d) ) [vwyd][vwydmj]* )*
     """,
     re.VERBOSE,
 )
@@ -136,12 +140,16 @@ def without_articles(words: Sequence[str]) -> Sequence[str]:
 
 def _shape(character: str) -> str:
     category = unicodedata.category(character)
+    if character in (_ZERO_WIDTH_SPACE, _ZERO_WIDTH_JOINER):
+        return " " if character == _ZERO_WIDTH_SPACE else "j"
+    if character == _CIRCUMFLEX:
+        return "w"
     if category[0] == "M" or category == "Cf":
         return "m"
     if _SPACELESS.match(character):
         return "s"
     if category[0] == "L" or category == "Nl":
-        return "v" if character in _VOWELS else "w"
+        return "v" if character in _VOWELS else "y" if character == "y" else "w"
     if category in ("Nd", "So"):
         return "d" if category == "Nd" else "o"
     return _JOINERS.get(character, " ")

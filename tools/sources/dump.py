@@ -50,6 +50,10 @@ class DumpSource:
     def _whole(self) -> Index | None:
         return whole_index(self._path, self._settings.index)
 
+    def near(self, concept: str) -> list[str]:
+        """What may have been meant by one that is not in the file."""
+        return self._index.near(concept)
+
 
 def opened(path: Path, wanted: Filter | None, settings: DumpSettings, quiet: bool) -> Index:
     """The index of a file, with a bar while it is made."""
