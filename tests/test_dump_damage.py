@@ -108,6 +108,7 @@ def test_the_harvest_and_the_mirror_end_with_6(here: Here, tmp_path: Path, file:
     for asked in (walk(tmp_path, file), ["mirror", "--source", str(file), "--port", "0", "-q"]):
         said = here(*asked)
         assert said.startswith(f"6 sheaf: the index {folder} is damaged (keys has ")
+        assert " bytes instead of " in said
         assert said.endswith(f"{TOLD}\n")
     shutil.rmtree(folder)
     assert main(walk(tmp_path, file)) == 0

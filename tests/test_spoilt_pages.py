@@ -38,7 +38,7 @@ from tools.mirror.pages import Answer as Sent
 from tools.rules import RELATIONS, Filter
 from tools.settings import HttpSettings
 from tools.sources.api import ApiSource
-from tools.uri import LONGEST_URI
+from tools.uri import LONGEST_URI, assertion
 
 EVERYTHING = Filter.of(["en", "fr", "de", "ja"], 0.0, (*RELATIONS, "RelatedTo"), True)
 OTHER = "/c/en/neighbour_1"
@@ -143,6 +143,12 @@ def _with_id(part: str, value: object) -> Spoil:
     return lambda edge: edge[part].update({"@id": value})
 
 
+def _rename_end(edge: dict[str, Any], end: str) -> None:
+    """The edge's own name agrees with it."""
+    edge["@id"] = assertion(edge["rel"]["@id"], edge["start"]["@id"], end)
+    edge["end"]["@id"] = end
+
+
 SPOILT: dict[str, Spoil] = {
     "weight inf": lambda edge: edge.update(weight="inf"),
     "weight Infinity": lambda edge: edge.update(weight="Infinity"),
@@ -162,6 +168,9 @@ SPOILT: dict[str, Spoil] = {
     "start with slashes": lambda edge: edge["start"].update(
         {"@id": edge["start"]["@id"] + SLASHES}
     ),
+    "NUL in end and id": lambda edge: _rename_end(edge, "/c/en/nul\0byte"),
+    "long end and id": lambda edge: _rename_end(edge, LONG),
+    "end and id of a source": lambda edge: _rename_end(edge, "/s/x"),
     "end a text": lambda edge: edge.update(end="/c/en/dog"),
     "text with NUL": lambda edge: edge.update(surfaceText="a\0b"),
     "licence with NUL": lambda edge: edge.update(license="a\0b"),
