@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from tools.add import Graph
 from tools.errors import HarvestError
 from tools.graphs import name_of, open_graph, visit_graph
 from tools.instance import only_instance
@@ -54,15 +55,18 @@ def clear(settings: Settings, arguments: argparse.Namespace) -> int:
         if not arguments.yes and ask(f"Type {name} to empty this graph: ") != name:
             print("that is not its name; nothing was changed")
             return 2
-        with (
-            seen.members.nobody_at_work(),
-            closing(open_graph(url, password)) as graph,
-            bar("deleted", sum(counts)) as show,
-        ):
-            graph.clear(show)
+        empty(seen, url, password)
         print("the graph is empty")
         retire_harvest(settings, arguments.yes)
     return 0
+
+
+def empty(seen: Graph, url: str, password: str) -> None:
+    number = sum(seen.counts())
+    # An old Python must be able to read this file: no brackets around what `with` opens.
+    with seen.members.nobody_at_work(), closing(open_graph(url, password)) as graph:  # noqa: SIM117
+        with bar("deleted", number) as show:
+            graph.clear(show)
 
 
 def retire_harvest(settings: Settings, unasked: bool) -> None:

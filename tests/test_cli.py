@@ -72,7 +72,8 @@ def test_a_snapshot_is_not_restored_over_a_leftover_that_cannot_be_removed(
     assert done.returncode == 0, done.stderr
     (snapshot,) = Path("state/snapshots").glob("*.db")
     Path("state/pools.db.part").mkdir()
-    told = here("--sample", "--no-media", "--resume", str(snapshot))
+    graph = f"sqlite:{Path('graph.db').absolute()}"
+    told = here("--sample", "--no-media", "--graph", graph, "--resume", str(snapshot))
     assert told.startswith("5 sheaf: state/pools.db cannot be used (") and "start again" in told
 
 

@@ -272,7 +272,7 @@ def test_nobody_waits_longer_than_some_days(make: Make, monkeypatch: pytest.Monk
     monkeypatch.setattr(time, "time", lambda: now + 3 * DAY_S + 60)
     found = stage.run()
     assert names(found) == ["a"]
-    assert set(reasons(found)) == {"ill rests"}
+    assert set(reasons(found)) == {"ill is paused"}
 
 
 def test_a_clock_set_back_lengthens_no_patience_by_the_jump(

@@ -50,9 +50,11 @@ def test_a_good_run_says_how_it_began_and_how_it_ended(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_badly_says_why(tmp_path: Path) -> None:
+    with World(hub(60)) as world:
+        run("main.py", *harvest_flags(tmp_path, world.url, SEED, "--limit", 20))
     done = run("main.py", *harvest_flags(tmp_path, "http://127.0.0.1:9", SEED))
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 1
-    _, last = log_of(tmp_path)
+    *_, last = log_of(tmp_path)
     assert "ended after" in last and "http://127.0.0.1:9 cannot be reached" in last
 
 
@@ -65,7 +67,7 @@ def test_every_step_is_logged_on_request(tmp_path: Path) -> None:
         r"Monitor fetch hands out /c/en/pet$",
         r"Worker fetch begins /c/en/pet \(attempt 1\)$",
         r"GET http://127\.0\.0\.1:\d+/c/en/pet: HTTP 200, \d+ bytes in \d\.\d+ s$",
-        r"Worker fetch ends /c/en/pet after \d\.\d+ s: \d+ found for fetch, \d+ found for extend$",
+        r"Worker fetch ends /c/en/pet after \d\.\d+ s: \d+ found for fetch, \d+ found for extend,",
         r"moved /c/en/pet from on_fetch to to_extend$",
         r"Worker extend ends /c/en/pet after \d+\.\d+ s: .*1 media image \w+",
         r"commons offers \d+ of image for /c/en/pet$",

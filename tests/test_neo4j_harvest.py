@@ -53,7 +53,8 @@ def test_hostile_names_give_the_same_records_in_both_graphs(
             assert done.returncode == 0, done.stderr
     assert len(in_sqlite(embedded)["relation"]) > 5
     assert in_neo4j(empty_neo4j) == in_sqlite(embedded)
-    assert not ask(empty_neo4j, "MATCH (n) WHERE labels(n) <> ['Entity'] RETURN n")
+    others = ask(empty_neo4j, "MATCH (n) WHERE labels(n) <> ['Entity'] RETURN labels(n) AS labels")
+    assert [each["labels"] for each in others] == [["SheafHarvest"]]
 
 
 def test_a_whole_file_gives_the_same_records_in_both_graphs(

@@ -293,7 +293,6 @@ def test_values_that_make_no_sense_are_refused(text: str, sentence: str) -> None
         ("[extend]\nservers = {commons = 'x'}", 2),
         ("[loq]\nlevel = 'info'", 1),
         ("limit = 3\n[transport]\nuser = 'me'", 2),
-        ("seeds = ['dog']", 1),
         ("[clock]\nkeep = 3\nsnapshot = 'hourly'", 3),
         ("[notices]\nprogress_times = '61 * * * *'", 2),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def test_an_older_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_older_python_can_read_the_beginning(script: str) -> None:
     """What it cannot compile it could not say a sentence about either."""
+    ast.parse((ROOT / script).read_text("utf-8"), feature_version=(3, 8))
     for version in ("3.8", "3.9", "3.10"):
         for python in (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"):
             code, _, said = said_by(script, str(python))

@@ -131,7 +131,10 @@ def flags(folder: Path, world: World) -> list[str]:
 def wait_for_a_delay(folder: Path) -> None:
     """Everybody else is done, and it waits for its next attempt."""
     log = folder / "state" / "log"
-    wait_until(lambda: log.exists() and log.read_text().count("fetch later uri=") > 1, "a delay")
+    wait_until(
+        lambda: log.exists() and log.read_text().count("Monitor fetch postponed uri=") > 1,
+        "a delay",
+    )
     wait_until(lambda: waiting(folder) == 1, "the end of the others")
 
 

@@ -49,7 +49,7 @@ def test_media_go_out_every_third_hour_and_every_hour_it_is_told_how_far_it_is(
             wait_until(books.exists, "media in the books")
             day = Day(clock, hook)
             told = day.notices_at(11, 1)
-            assert "known" in told.pop(GOES_ON) and not told
+            assert "concepts and relations done" in told.pop(GOES_ON) and not told
             assert list(raw(node).iterdir()) == [], "it is not yet time"
             told = day.notices_at(12, 2)
             assert told.keys() == {GOES_ON, SHIPPED} and "arrived" in told[SHIPPED]

@@ -95,7 +95,13 @@ def text_of_html(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     shown = HIDDEN.sub(" ", value[:LONGEST_HTML])
-    return text(html.unescape(TAG.sub("", BREAK.sub(" ", shown))))
+    return text(html.unescape(_without_tags(BREAK.sub(" ", shown))))
+
+
+def _without_tags(shown: str) -> str:
+    """What is left around one may look like another (<<b>b>): then nothing may begin one."""
+    less = TAG.sub("", shown)
+    return less.replace("<", "") if TAG.search(less) else less
 
 
 def web_address(value: object) -> str | None:
