@@ -105,10 +105,13 @@ def test_without_a_contact_strangers_are_not_asked_for_weeks(tmp_path: Path, wor
 
 
 @pytest.mark.parametrize("name", ["state", "media"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, world: World, name: str) -> None:
+def test_a_folder_that_cannot_be_made_is_told(
+    tmp_path: Path, world: World, media: MediaWorld, name: str
+) -> None:
     (tmp_path / "file").write_text("")
     place = tmp_path / "file" / "folder"
-    done = check(tmp_path, f"--{name}", place, source=world.url)
+    config = media.settings(tmp_path)
+    done = check(tmp_path, f"--{name}", place, "--config", config, source=world.url)
     assert marks(done)[f"{name} folder"] == "FAILED"
     assert done.returncode == 5
 

@@ -466,7 +466,7 @@ def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_neo4j_chapter_works_as_it_is_typed(clone: Path) -> None:
     """On another port, because somebody's server may have that one, and with few concepts."""
-    chapter = TEXT.partition("### Into Neo4j")[2].partition("\n## ")[0]
+    chapter = TEXT.partition("## Into Neo4j")[2].partition("\n## ")[0]
     shown = "".join(re.findall(r"^```\n(.*?)^```$", chapter, re.DOTALL | re.MULTILINE))
     port = str(closed_port())
     lines = shown.replace("7687", port).replace("--sample", f"--sample {FEW}")

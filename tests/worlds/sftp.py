@@ -127,7 +127,7 @@ class Door(paramiko.ServerInterface):
         """The channel is closed after the client's side: closed earlier, it might be closed before
         paramiko has granted the request."""
         said, code = sha256sum(self._shelf, command)
-        with channel, suppress(OSError, EOFError):  # the client has gone
+        with suppress(OSError, EOFError), channel:  # the client has gone
             channel.sendall(said.encode())
             channel.send_exit_status(code)
             channel.shutdown_write()
