@@ -9,6 +9,7 @@ import argparse
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -121,6 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
         return 0
     settings = with_seeds(settings, arguments)
+    for request in ("pause", "resume"):  # whoever asks before we listen must not end us
+        signal.signal(SIGNALS[request], signal.SIG_IGN)
     with only_instance(settings.state):
         return harvest(settings, arguments)
 
@@ -160,6 +163,7 @@ def work(
         stack.enter_context(closing(job))
         run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
         stack.enter_context(closing(run_))
+        run_.listen_for_pauses()
         begin_to_count(run_.pools)
         belongings.take(run_.pools, job.ledger)
         run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})

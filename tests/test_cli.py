@@ -298,6 +298,17 @@ def test_pause_resume_and_stop_by_command(tmp_path: Path, slow_world: World) -> 
     assert again.returncode == 2 and "no harvest runs" in says(again)
 
 
+def test_a_pause_asked_for_during_the_start_is_kept(tmp_path: Path, slow_world: World) -> None:
+    slow_world.latency = 3.0  # so long the source is asked whether it is there
+    harvest = start("main.py", *harvest_flags(tmp_path, slow_world.url, SEED))
+    slow_world.wait_for(1)
+    assert run("main.py", "pause", "--state", tmp_path / "state").returncode == 0
+    read_until("pause on request", harvest)
+    harvest.send_signal(signal.SIGTERM)
+    harvest.communicate(timeout=20)
+    assert harvest.returncode == 0
+
+
 def test_a_pause_ends_with_its_process(tmp_path: Path, slow_world: World) -> None:
     """Whatever it was when it was killed, a new harvest works, and is seen to."""
     flags = harvest_flags(tmp_path, slow_world.url, SEED)

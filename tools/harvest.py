@@ -81,7 +81,8 @@ class Harvest:
 
         `ticks` are called a few times a second."""
         self._check_identity()
-        self._listen()
+        self.listen_for_pauses()
+        self._listen_for_stops()
         new = self.pools.discover(*self.job.seeds)
         self._call(ticks)
         self._settler.start()
@@ -154,10 +155,14 @@ class Harvest:
 
     # --- notes -----------------------------------------------------------------------------
 
-    def _listen(self) -> None:
-        for request, number in SIGNALS.items():
-            signal.signal(number, self._handler(request))
-        signal.signal(signal.SIGINT, self._handler("stop"))
+    def listen_for_pauses(self) -> None:
+        """What is asked for before `run` is done as soon as it runs."""
+        for request in ("pause", "resume"):
+            signal.signal(SIGNALS[request], self._handler(request))
+
+    def _listen_for_stops(self) -> None:
+        for number in (SIGNALS["stop"], signal.SIGINT):
+            signal.signal(number, self._handler("stop"))
         if sys.__stderr__ is not None:
             faulthandler.register(signal.SIGQUIT, file=sys.__stderr__, all_threads=True)
 
