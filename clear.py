@@ -15,14 +15,14 @@ from contextlib import closing
 from pathlib import Path
 
 from tools.add import Graph
+from tools.base.say import say
 from tools.errors import HarvestError
-from tools.graphs import name_of, open_graph, visit_graph
-from tools.instance import only_instance
-from tools.ledger import Ledger
-from tools.progress import bar
-from tools.say import say
+from tools.graphs.open import name_of, open_graph, visit_graph
+from tools.journal.instance import only_instance
+from tools.journal.snapshots import set_aside, set_pools_aside
+from tools.media.ledger import Ledger
+from tools.reports.progress import bar
 from tools.settings import Settings, add_place_flags, load_places
-from tools.state import set_aside, set_pools_aside
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.add import Counts
+from tools.base.say import say
 from tools.bounds import finite
-from tools.checkup import copies, inspect
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
-from tools.graphs import look as look_at_graph
-from tools.look import all_samples, failed, look
-from tools.report import View, as_text, failed_line, verdict_line
-from tools.report_json import as_json, failed_as_json
-from tools.running import running
-from tools.say import say
+from tools.graphs.open import look as look_at_graph
+from tools.journal.check import copies, inspect
+from tools.journal.holder import running
+from tools.journal.reader import all_samples, failed, look
+from tools.journal.snapshots import snapshots
+from tools.reports.as_json import as_json, failed_as_json
+from tools.reports.text import View, as_text, failed_line, verdict_line
 from tools.settings import Settings, add_place_flags, load_places
-from tools.state import snapshots
 
 WATCH_S = 5.0
 SHORTEST_WATCH_S = 0.2
@@ -106,7 +106,7 @@ def check(file: Path) -> int:
 
 
 def plot(file: Path, picture: Path) -> int:
-    from tools.plot import draw  # it takes matplotlib with it
+    from tools.reports.plot import draw  # it takes matplotlib with it
 
     draw(all_samples(file), picture)
     print(picture)
@@ -114,7 +114,7 @@ def plot(file: Path, picture: Path) -> int:
 
 
 def watch(file: Path, settings: Settings, arguments: argparse.Namespace) -> int:
-    from tools.watch import Screen, repeat
+    from tools.reports.screen import Screen, repeat
 
     is_screen = sys.stdout.isatty() and not arguments.json
     gap = "" if is_screen else "\n"  # between one report and the next

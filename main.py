@@ -19,29 +19,30 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tools import commands, log
 from tools import settings as settings_of
 from tools.add import Counts, Graph
-from tools.again import REAL, SAMPLE, facts_of
-from tools.assist import Assist
-from tools.beginning import Beginning
-from tools.belongings import Belongings
+from tools.assist.assistant import Assist
+from tools.assist.run_log import Journal
+from tools.base import log
+from tools.base.say import say
+from tools.commands import others as commands
+from tools.commands.again import REAL, SAMPLE, facts_of
+from tools.commands.beginning import Beginning
+from tools.conceptnet.seeds import seeds_of, told
+from tools.engine.harvest import Harvest
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
-from tools.exports import DEFAULT, FORMATS
-from tools.graphs import is_there, open_graph
-from tools.harvest import Harvest
-from tools.instance import SIGNALS, ask_running, only_instance
+from tools.exports.catalogue import DEFAULT, FORMATS
+from tools.graphs.open import is_there, open_graph
 from tools.jobs.conceptnet import NAME, ConceptnetJob
-from tools.journal import Journal
-from tools.ledger import Ledger
-from tools.look import look
-from tools.outcome import begin_to_count, nothing_kept
-from tools.progress import Progress, bar, summary
+from tools.jobs.outcome import begin_to_count, nothing_kept
+from tools.jobs.ownership import Belongings
+from tools.journal.instance import SIGNALS, ask_running, only_instance
+from tools.journal.reader import look
+from tools.journal.snapshots import remove_unfinished, restore, set_aside
+from tools.media.ledger import Ledger
+from tools.reports.progress import Progress, bar, summary
 from tools.sample import world
-from tools.say import say
-from tools.seeds import seeds_of, told
 from tools.settings import Settings
-from tools.state import remove_unfinished, restore, set_aside
 
 if TYPE_CHECKING:
     from tools.transport import Transport
@@ -106,13 +107,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target is not None:
         raise UsageError(f"{arguments.command} takes no further argument: {arguments.target!r}")
     if arguments.command == "check":
-        from tools.check import check  # nobody else needs it
+        from tools.commands.check import check  # nobody else needs it
 
         return check(with_seeds(settings, arguments), arguments)
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
     if arguments.command == "ship":
-        from tools.shipping import ship  # it takes paramiko with it
+        from tools.commands.ship import ship  # it takes paramiko with it
 
         return ship(settings, arguments)
     if arguments.command == "retry":
@@ -227,7 +228,7 @@ def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> T
     """None if media stay here. What a crash interrupted is completed before new media come."""
     if not settings.transport.host or not settings.extend.is_wanted:
         return None
-    from tools.shipping import transport_of  # it takes paramiko with it
+    from tools.commands.ship import transport_of  # it takes paramiko with it
 
     transport = transport_of(settings, ledger, run_.between, stop)
     transport.complete()
@@ -236,8 +237,8 @@ def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> T
 
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
     """The same settings, with servers of our own on this computer, and fewer files of each kind."""
-    from tools.dump.build import index_of  # both take their time to load
-    from tools.mirror.mirror import Mirror
+    from tools.conceptnet.index.build import index_of  # both take their time to load
+    from tools.conceptnet.mirror.mirror import Mirror
 
     mirror = stack.enter_context(Mirror(index_of(world.lines())))
     extend = replace(settings.extend, images=min(settings.extend.images, 1), keys={})

@@ -95,7 +95,7 @@ def one_run(file: Path, small: Path, peer_lines: int, folder: Path) -> Figures:
 
 
 WHOLE = (
-    "import sys; from pathlib import Path; from tools.dump.build import open_index\n"
+    "import sys; from pathlib import Path; from tools.conceptnet.index.build import open_index\n"
     "if __name__ == '__main__': open_index(Path(sys.argv[1]), None, 1000)"
 )
 

@@ -25,7 +25,7 @@ import requests
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import SEED, WINDOW, serving
 from tools.graphs.sqlite import look as look_at_graph
-from tools.look import look
+from tools.journal.reader import look
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_RUN_S = 1800

@@ -39,18 +39,19 @@ from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import WINDOW, Connection, Served, answer, concept, serving
 from tools import download_images
 from tools.add import Entity
+from tools.conceptnet.rules import search_text
+from tools.engine.harvest import Harvest
+from tools.engine.stage import Done, Found, Task, Worker
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite import look as look_at_graph
-from tools.harvest import Harvest
 from tools.jobs.conceptnet import ConceptnetJob
-from tools.ledger import FILES as BOOK
-from tools.look import look
-from tools.providers import Candidate, catalogue
+from tools.journal.reader import look
+from tools.media.formats import Facts, Format
+from tools.media.ledger import FILES as BOOK
+from tools.media.offer import Candidate
+from tools.providers import catalogue
 from tools.providers.catalogue import Known
-from tools.rules import search_text
 from tools.settings import ExtendSettings, Settings
-from tools.sniff import Facts, Format
-from tools.stage import Done, Found, Task, Worker
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "img2dataset==1.47.0"

@@ -28,12 +28,12 @@ from neo4j import Driver, GraphDatabase, ManagedTransaction
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept
 from tools.add import Adder, Entity, Page, Relation, endpoints
-from tools.copying import batches
-from tools.exports import export
+from tools.conceptnet.rules import RELATIONS
+from tools.engine.committer import MOST_AT_ONCE
+from tools.exports.catalogue import export
+from tools.graphs.copy import batches
 from tools.graphs.neo4j import Address, Neo4jGraph
 from tools.graphs.sqlite import SqliteGraph
-from tools.rules import RELATIONS
-from tools.settler import MOST_AT_ONCE
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAP = "1g"
@@ -225,7 +225,7 @@ def write_groups(graph: Neo4jGraph, world: World, size: int = MOST_AT_ONCE) -> N
 
 
 def write_batches(graph: Neo4jGraph, world: World, changed: int | None = None) -> None:
-    """As `tools.copying.copy` does."""
+    """As `tools.graphs.copy.copy` does."""
     written = 0
     for entities in batches(world.entities):
         graph.write(entities, ())

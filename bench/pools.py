@@ -25,9 +25,9 @@ from threading import Event, Thread, current_thread
 from typing import NamedTuple
 
 from bench.report import RUNS, Bar, Row, Say
-from tools.pools import Pools
-from tools.schema import FINISHED
-from tools.stage import Done, Found, Stage, Task
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage, Task
+from tools.journal.schema import FINISHED
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = Stage("fetch", workers=8)

@@ -34,19 +34,19 @@ from bench.media import FOR_EACH, Clock, Shelf, finished, make_images, now, sinc
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept, serving
 from tests.faults.injection import wait_until
-from tests.node import SshdNode, children
+from tests.support.node import SshdNode, children
 from tools.add import Attachment, Entity, Media
-from tools.assist import Assist
-from tools.belongings import check_media
+from tools.assist.assistant import Assist
+from tools.commands.ship import outbox_of, transport_of
+from tools.engine.harvest import Harvest
+from tools.engine.stage import Found
 from tools.graphs.sqlite import SqliteGraph
-from tools.harvest import Harvest
 from tools.jobs.conceptnet import ConceptnetJob
-from tools.ledger import Ledger
+from tools.jobs.ownership import check_media
+from tools.media.ledger import Ledger
 from tools.providers import catalogue
 from tools.providers.catalogue import Known
 from tools.settings import ExtendSettings, Settings, load
-from tools.shipping import outbox_of, transport_of
-from tools.stage import Found
 
 ROOT = Path(__file__).resolve().parent.parent
 GIB = 2**30
@@ -136,7 +136,7 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
         (folder / "node").mkdir()
         say(f"shipping: making {GIB * scale / 1e6:,.0f} MB of media")
         stock = make_stock(folder, round(GIB * scale))
-        delay = ("tests.worlds.wires", "127.0.0.1")
+        delay = ("tests.support.worlds.wires", "127.0.0.1")
         with SshdNode(folder / "node") as node:
             with serving(*delay, str(node.port), str(DELAY_S)) as wire:
                 place = Place(node, folder, stock, say)
@@ -280,7 +280,7 @@ def beside_a_harvest(place: Place, way: Way, scale: float) -> Iterator[Row]:
     with serving("bench.media", "serve", str(place.folder / "images")) as url:
         yield extended(place, way, url, count, f"extend, {count:,} images", bar)
         port = str(urlsplit(url).port)
-        with serving("tests.worlds.wires", "127.0.0.1", port, str(HOST_DELAY_S)) as slow:
+        with serving("tests.support.worlds.wires", "127.0.0.1", port, str(HOST_DELAY_S)) as slow:
             few = round(SLOW_IMAGES * scale)
             what = f"extend, {few:,} images from hosts that take {HOST_DELAY_S * 1000:.0f} ms"
             yield extended(place, way, slow, few, what, bar)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from main import main
-from tests.command import Here
-from tests.neo4j_server import AnyServer, Server, emptied, given_server, own_server
-from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
+from tests.support.command import Here
+from tests.support.neo4j_server import AnyServer, Server, emptied, given_server, own_server
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.media import MediaWorld
 from tools.sample import world as sample
 
 UMASK = os.umask(0)

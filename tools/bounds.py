@@ -9,14 +9,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tools import uri
-from tools.errors import WrongSetting
-from tools.rules import ALL_RELATIONS
-from tools.secret import TRANSPORT_PROXY_VARIABLE
-from tools.table import unknown
+from . import uri
+from .base.config import unknown
+from .base.credentials import TRANSPORT_PROXY_VARIABLE
+from .conceptnet.rules import ALL_RELATIONS
+from .errors import WrongSetting
 
 if TYPE_CHECKING:
-    from tools.settings import ExtendSettings, Settings, TransportSettings
+    from .settings import ExtendSettings, Settings, TransportSettings
 
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
 TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
@@ -125,7 +125,7 @@ def _check_times(settings: Settings) -> None:
     times = {name: attrgetter(name)(settings).strip() for name in names}
     changed = {name: each for name, each in times.items() if each not in ("", *USUAL_TIMES)}
     if changed:
-        from tools.clock import parse  # it takes a scheduler with it
+        from .assist.schedule import parse  # it takes a scheduler with it
 
         for name, each in changed.items():
             parse(each, name)

@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 from PIL import Image
 
-from tools.errors import GiveUp
-from tools.pictures import DAMAGED, dhash, frames, opened
-from tools.settings import ExtendSettings
-from tools.sniff import GIF, Facts, Format
+from .errors import GiveUp
+from .media.formats import GIF, Facts, Format
+from .media.pictures import DAMAGED, dhash, frames, opened
+from .settings import ExtendSettings
 
 NOUN = "a gif"
 ACCEPT = "image/gif"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-from tools.errors import GiveUp
-from tools.pictures import DAMAGED, dhash, frames, opened, reduce_decoding
-from tools.settings import ExtendSettings
-from tools.sniff import JPEG, PNG, WEBP, Facts, Format
+from .errors import GiveUp
+from .media.formats import JPEG, PNG, WEBP, Facts, Format
+from .media.pictures import DAMAGED, dhash, frames, opened, reduce_decoding
+from .settings import ExtendSettings
 
 NOUN = "an image"
 ACCEPT = "image/jpeg, image/png, image/webp"

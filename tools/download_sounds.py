@@ -13,11 +13,11 @@ import functools
 import os
 from typing import Any, BinaryIO
 
-from tools.errors import GiveUp, HarvestError, ServerTrouble
-from tools.mpeg import Frames, frames_of
-from tools.ogg import check_pages
-from tools.settings import ExtendSettings
-from tools.sniff import FLAC, MP3, OGG, WAV, Facts, Format
+from .errors import GiveUp, HarvestError, ServerTrouble
+from .media.formats import FLAC, MP3, OGG, WAV, Facts, Format
+from .media.mpeg import Frames, frames_of
+from .media.ogg import check_pages
+from .settings import ExtendSettings
 
 NOUN = "a sound"
 ACCEPT = "audio/ogg, audio/mpeg, audio/flac, audio/wav"

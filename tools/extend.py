@@ -19,9 +19,11 @@ from pathlib import Path
 from threading import Event
 from typing import Protocol
 
-from tools.add import Attachment, Media
-from tools.draft import Draft, Drafts, Offer
-from tools.errors import (
+from .add import Attachment, Media
+from .base.credentials import hidden
+from .conceptnet.rules import search_text
+from .engine.stage import Done, Task
+from .errors import (
     ComeBack,
     GiveUp,
     HarvestError,
@@ -31,12 +33,10 @@ from tools.errors import (
     ServerTrouble,
     Unavailable,
 )
-from tools.providers import Candidate
-from tools.providers.patient import PatientProvider
-from tools.rules import search_text
-from tools.secret import hidden
-from tools.stage import Done, Task
-from tools.uri import media_folder
+from .media.drafts import Draft, Drafts, Offer
+from .media.offer import Candidate
+from .providers.resting import PatientProvider
+from .uri import media_folder
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from tools import uri
-from tools.add import Entity, Page, Relation, endpoints
-from tools.rules import Filter, is_showable
-from tools.stage import Done, Found, Task
+from . import uri
+from .add import Entity, Page, Relation, endpoints
+from .conceptnet.rules import Filter, is_showable
+from .engine.stage import Done, Found, Task
 
 KEPT, TOO_LIGHT = "relations_kept", "relations_too_light"
 """What the pools count: relations on all pages, and those that only weigh too little."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
-from tools.errors import Unavailable
+from .errors import Unavailable
 
 logger = logging.getLogger(__name__)
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tools import secret
-from tools.bounds import PROVIDERS, check, check_relations
-from tools.errors import UsageError, WrongSetting
-from tools.origin import located
-from tools.rules import ALL_RELATIONS, RELATIONS, spelled
-from tools.table import build
+from .base import credentials as secret
+from .base.config import build
+from .base.origin import located
+from .bounds import PROVIDERS, check, check_relations
+from .conceptnet.rules import ALL_RELATIONS, RELATIONS, spelled
+from .errors import UsageError, WrongSetting
 
 DEFAULT_FILE = Path("sheaf.toml")
 FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions

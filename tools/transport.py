@@ -18,22 +18,15 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import NamedTuple, TypeVar
 
-from tools.batch import Batch
-from tools.errors import (
-    HarvestError,
-    Interrupted,
-    NoRoom,
-    Unavailable,
-    Unreachable,
-    UsageError,
-)
-from tools.lane import Lane, Show, Tries, Volumes, heed
-from tools.ledger import Ledger
-from tools.outbox import Outbox
-from tools.phrase import amount, size
-from tools.receipts import Quarantined, Receipts, signature
-from tools.settings import TransportSettings
-from tools.sftp import Node
+from .base.text import amount, size
+from .errors import HarvestError, Interrupted, NoRoom, Unavailable, Unreachable, UsageError
+from .media.ledger import Ledger
+from .settings import TransportSettings
+from .shipping.batch import Batch
+from .shipping.outbox import Outbox
+from .shipping.receipts import Quarantined, Receipts, signature
+from .shipping.sender import Lane, Show, Tries, Volumes, heed
+from .shipping.sftp import Node
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ import pytest
 from tests.faults.injection import Process, main_py, run, wait_until
 from tests.soak.compare import Places, differences, essence, flaws, state_flaws
 from tests.soak.world import SEED, lines
-from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
-from tools.look import look
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.media import MediaWorld
+from tools.journal.reader import look
 
 SCALE = 0.015  # of the sample: some thirty concepts and forty relations
 WORKERS = 4

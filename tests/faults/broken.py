@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from main import main
-from tools.download import Part
+from tools.engine.pools import Pools
 from tools.fetch import Fetcher
 from tools.graphs.sqlite import SqliteGraph
-from tools.ledger import Ledger
-from tools.pools import Pools
+from tools.media.downloader import Part
+from tools.media.ledger import Ledger
 
 AFTER: dict[str, tuple[type, str]] = {
     "media-rename": (Part, "publish"),

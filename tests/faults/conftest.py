@@ -8,8 +8,8 @@ import pytest
 
 from tests.faults.harvests import Harvest
 from tests.soak.compare import Essence, essence
-from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.media import MediaWorld
 from tools.sample import world as sample
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.faults.injection import main_py, run
 from tests.soak.compare import Essence, Places, differences, essence, flaws
-from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.media import MediaWorld
 
 SEED = "/c/en/flea"  # 5 tasks with 17 files; with everything one relation away 70 with 241
 

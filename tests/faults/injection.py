@@ -19,8 +19,8 @@ from threading import Event
 from types import TracebackType
 from typing import Self
 
-from tests.command import ROOT, clean_environment
-from tests.needs import missing, program
+from tests.support.command import ROOT, clean_environment
+from tests.support.needs import missing, program
 
 PATIENCE_S = 60.0
 BALLAST = "aside-ballast"

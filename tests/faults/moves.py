@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from tools import checkpoint, register
+from tools.base import checkpoint
+from tools.engine import rows as register
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import HarvestError
-from tools.pools import Pools
-from tools.stage import Done, Found, Stage, Task
-from tools.state import snapshot
+from tools.journal.snapshots import snapshot
 
 FETCH, EXTEND = STAGES = Stage("fetch", 1), Stage("extend", 1)
 COUNT = 10

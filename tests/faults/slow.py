@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from tests.worlds.conceptnet import Asked, Proceed, World
-from tests.worlds.faults import SocketServer, answer, read_head
-from tests.worlds.media import MediaWorld
-from tools.mirror.pages import Answer
+from tests.support.worlds.conceptnet import Asked, Proceed, World
+from tests.support.worlds.faults import SocketServer, answer, read_head
+from tests.support.worlds.media import MediaWorld
+from tools.conceptnet.mirror.pages import Answer
 
 DRIP_EVERY_S = 0.05
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import harvest_flags, walk
 from tests.faults.injection import Clock, Process, main_py, wait_until
 from tests.faults.slow import Held, held
-from tests.worlds.conceptnet import Asked, Proceed, World, about, fails, hub, only
-from tools.look import look
-from tools.mirror.pages import Answer
-from tools.state import newest_good_snapshot, snapshots
+from tests.support.command import harvest_flags, walk
+from tests.support.worlds.conceptnet import Asked, Proceed, World, about, fails, hub, only
+from tools.conceptnet.mirror.pages import Answer
+from tools.journal.reader import look
+from tools.journal.snapshots import newest_good_snapshot, snapshots
 
 LINES = hub(60)
 SEED, HANGING = "/c/en/hub", "/c/en/neighbour_2"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import harvest_flags
 from tests.faults.harvests import Harvest
 from tests.faults.injection import run
 from tests.soak.compare import Essence
-from tests.worlds.conceptnet import World, hub
-from tests.worlds.media import MediaWorld
-from tools.look import look
+from tests.support.command import harvest_flags
+from tests.support.worlds.conceptnet import World, hub
+from tests.support.worlds.media import MediaWorld
+from tools.journal.reader import look
 
 
 def broken(place: str, when: object, *words: object) -> list[str]:

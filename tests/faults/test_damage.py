@@ -7,15 +7,15 @@ from threading import Thread
 
 import pytest
 
-from tests.command import Here, finished, harvest_flags, walk
 from tests.faults.injection import main_py, run
-from tests.worlds.conceptnet import World, hub
+from tests.support.command import Here, finished, harvest_flags, walk
+from tests.support.worlds.conceptnet import World, hub
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage
 from tools.errors import StateDamaged
-from tools.ledger import Ledger
-from tools.look import look
-from tools.pools import Pools
-from tools.stage import Done, Found, Stage
-from tools.state import newest_good_snapshot, open_state, snapshot
+from tools.journal.reader import look
+from tools.journal.snapshots import newest_good_snapshot, open_state, snapshot
+from tools.media.ledger import Ledger
 
 SEED, NOWHERE = "/c/en/hub", "http://127.0.0.1:9"
 FETCH = Stage("fetch", 4)

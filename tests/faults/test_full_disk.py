@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import finished, harvest_flags, relations_of, walk
 from tests.faults.harvests import Harvest
 from tests.faults.injection import (
     Process,
@@ -20,13 +19,14 @@ from tests.faults.injection import (
     wait_until,
 )
 from tests.soak.compare import Essence, on_disk
-from tests.worlds.conceptnet import World, hub
-from tests.worlds.media import MediaWorld
+from tests.support.command import finished, harvest_flags, relations_of, walk
+from tests.support.worlds.conceptnet import World, hub
+from tests.support.worlds.media import MediaWorld
+from tools.engine.pools import Pools
+from tools.engine.stage import Found, Stage
 from tools.errors import StopHarvest
-from tools.look import look
-from tools.pools import Pools
-from tools.stage import Found, Stage
-from tools.state import newest_good_snapshot, snapshot, snapshots
+from tools.journal.reader import look
+from tools.journal.snapshots import newest_good_snapshot, snapshot, snapshots
 
 SEED = "/c/en/hub"
 LINES = hub(250)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, clean_environment, harvest_flags
 from tests.faults.injection import Process, main_py, wait_until
-from tests.worlds.conceptnet import World, mesh
-from tools.look import look
+from tests.support.command import ROOT, clean_environment, harvest_flags
+from tests.support.worlds.conceptnet import World, mesh
+from tools.journal.reader import look
 
 SEED, LINES = "/c/en/0", mesh(3000)
 LOOKS, PROCESSES = 1000, 3

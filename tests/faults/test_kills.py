@@ -17,11 +17,11 @@ import pytest
 
 from tests.faults.injection import Process, injected, run
 from tests.faults.moves import COUNT, KEEP, STAGES
-from tests.needs import program
+from tests.support.needs import program
+from tools.engine.pools import Pools
 from tools.errors import StateDamaged
-from tools.pools import Pools
-from tools.schema import check_state, reading
-from tools.state import remove_unfinished, snapshots
+from tools.journal.schema import check_state, reading
+from tools.journal.snapshots import remove_unfinished, snapshots
 
 LIFE = ("", "to_fetch", "to_extend", "finished")
 CALLS = {  # how many kills of each kind, unless SHEAF_SWEEP=all

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 from threading import Event, Thread
 
-from tools.look import look
-from tools.pools import Pools
-from tools.stage import Done, Found, Stage
-from tools.state import snapshot
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage
+from tools.journal.reader import look
+from tools.journal.snapshots import snapshot
 
 URIS, AT_ONCE = 300_000, 50_000
 LONGEST_S = 0.1

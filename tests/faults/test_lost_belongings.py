@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, clean_environment, finished, harvest_flags, run
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Process, injected, main_py, small_disk
 from tests.faults.injection import run as run_to_end
 from tests.soak.compare import Essence, essence, flaws
-from tests.worlds.conceptnet import World, hub
-from tests.worlds.media import MediaWorld
+from tests.support.command import ROOT, clean_environment, finished, harvest_flags, run
+from tests.support.worlds.conceptnet import World, hub
+from tests.support.worlds.media import MediaWorld
 from tools.graphs.sqlite import SqliteGraph
 
 SEED = "/c/en/hub"

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.crafted import (
+from tests.faults.injection import injected, run
+from tests.support.crafted import (
     DOG,
     FINE,
     assert_all_taken,
@@ -27,8 +28,7 @@ from tests.crafted import (
     records,
     sha256,
 )
-from tests.faults.injection import injected, run
-from tests.needs import program
+from tests.support.needs import program
 
 CALLS = {  # how many kills of each kind, unless SHEAF_SWEEP=all
     "openat": 4,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import harvest_flags
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Process, main_py, run, small_disk
-from tests.needs import program
-from tests.worlds.conceptnet import World, hub
-from tests.worlds.media import MediaWorld
-from tools.look import look
+from tests.support.command import harvest_flags
+from tests.support.needs import program
+from tests.support.worlds.conceptnet import World, hub
+from tests.support.worlds.media import MediaWorld
+from tools.journal.reader import look
 
 SEED = "/c/en/hub"
 

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.command import records
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Clock, Process, main_py, run, wait_until
-from tests.shipped import assert_merged, json_lines, new_node, receive
 from tests.soak.compare import PATH, SHA256, flaws, on_disk
-from tests.worlds.conceptnet import World
-from tests.worlds.media import MediaWorld
-from tools.look import look
+from tests.support.command import records
+from tests.support.shipped import assert_merged, json_lines, new_node, receive
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.media import MediaWorld
+from tools.journal.reader import look
 
 IMPATIENT = (  # what is a matter of minutes takes a moment
     "import sys; from tools import monitor; monitor.LONG_HOLD_S = 0.3; "

@@ -5,15 +5,15 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.command import harvest_flags, walk
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Process, limited, main_py, run
-from tests.needs import program
 from tests.soak.compare import Essence
-from tests.worlds.conceptnet import World, about, hub, only
-from tests.worlds.media import MediaWorld
-from tools.look import look
-from tools.mirror.pages import JSON, Answer
+from tests.support.command import harvest_flags, walk
+from tests.support.needs import program
+from tests.support.worlds.conceptnet import World, about, hub, only
+from tests.support.worlds.media import MediaWorld
+from tools.conceptnet.mirror.pages import JSON, Answer
+from tools.journal.reader import look
 
 SEED, GREEDY = "/c/en/hub", "/c/en/neighbour_2"
 LINES = hub(60)

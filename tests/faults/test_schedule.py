@@ -8,10 +8,10 @@ from pathlib import Path
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Clock, Process, wait_until
 from tests.faults.slow import media_held_after
-from tests.shipped import new_node, raw
-from tests.worlds.conceptnet import World
-from tests.worlds.mail import Hook
-from tools.ledger import FILES
+from tests.support.shipped import new_node, raw
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.mail import Hook
+from tools.media.ledger import FILES
 
 GOES_ON, SHIPPED, ENDED = "the harvest goes on", "transport done", "the harvest has ended"
 

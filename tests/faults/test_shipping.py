@@ -15,20 +15,13 @@ from typing import Any
 import paramiko
 import pytest
 
-from tests.command import records
 from tests.faults.harvests import Harvest
-from tests.faults.injection import (
-    Clock,
-    Process,
-    SmallDisk,
-    main_py,
-    run,
-    small_disk,
-    wait_until,
-)
+from tests.faults.injection import Clock, Process, SmallDisk, main_py, run, small_disk, wait_until
 from tests.faults.slow import media_held_after
-from tests.node import Node, ParamikoNode, SshdNode, failing_sftp, new_key, public
-from tests.shipped import (
+from tests.soak.compare import PATH, SHA256, Essence
+from tests.support.command import records
+from tests.support.node import Node, ParamikoNode, SshdNode, failing_sftp, new_key, public
+from tests.support.shipped import (
     NOT_YET,
     PROVING,
     TELLING,
@@ -42,18 +35,20 @@ from tests.shipped import (
     receiving,
     unpacked,
 )
-from tests.soak.compare import PATH, SHA256, Essence
-from tests.worlds.conceptnet import World
-from tests.worlds.wires import CutWire, StallWire, TcpWire
-from tools import lane, login, sftp, transport
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.wires import CutWire, StallWire, TcpWire
+from tools import transport
+from tools.assist.watchdogs import Backlog
+from tools.engine.committer import Settler
+from tools.engine.monitor import Monitor
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage
 from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable
-from tools.ledger import FILES
-from tools.monitor import Monitor
-from tools.patrol import Backlog
-from tools.pools import Pools
-from tools.settler import Settler
-from tools.sftp import CHUNK
-from tools.stage import Done, Found, Stage
+from tools.media.ledger import FILES
+from tools.shipping import sender as lane
+from tools.shipping import sftp
+from tools.shipping import ssh as login
+from tools.shipping.sftp import CHUNK
 from tools.transport import Shipped
 
 MB = 1_000_000

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT
 from tests.faults.injection import small_disk
-from tests.node import Node
-from tests.shipped import (
+from tests.support.command import ROOT
+from tests.support.node import Node
+from tests.support.shipped import (
     NOT_YET,
     Sender,
     assert_merged,
@@ -26,9 +26,10 @@ from tests.shipped import (
     receive,
     unpacked,
 )
-from tools import lane, transport
+from tools import transport
 from tools.errors import Unavailable, Unreachable
-from tools.sftp import CHUNK
+from tools.shipping import sender as lane
+from tools.shipping.sftp import CHUNK
 
 SIZES = (20_000, 40_000, 60_000)  # in three volumes
 

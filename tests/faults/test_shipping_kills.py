@@ -17,10 +17,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.faults.injection import injected, run
-from tests.needs import program
-from tests.node import ParamikoNode
-from tests.shipped import Sender, assert_merged, receive
-from tests.worlds.wires import TcpWire
+from tests.support.needs import program
+from tests.support.node import ParamikoNode
+from tests.support.shipped import Sender, assert_merged, receive
+from tests.support.worlds.wires import TcpWire
 
 CALLS = {  # how many kills of each kind, by hash and by receipt, unless SHEAF_SWEEP=all
     "rename": (2, 0),  # books are closed, files gathered, a plan published

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.command import records
-from tests.command import run as run_script
 from tests.faults.harvests import Harvest
 from tests.faults.injection import Clock, Process, wait_until
 from tests.faults.slow import media_held_after
-from tests.node import Node, SshdNode
-from tests.shipped import (
+from tests.soak.compare import PATH, SHA256
+from tests.support.command import records
+from tests.support.command import run as run_script
+from tests.support.node import Node, SshdNode
+from tests.support.shipped import (
     NOT_YET,
     Sender,
     assert_merged,
@@ -32,12 +33,12 @@ from tests.shipped import (
     receive,
     unpacked,
 )
-from tests.soak.compare import PATH, SHA256
-from tests.worlds.conceptnet import World
-from tests.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
-from tools import lane, transport
+from tests.support.worlds.conceptnet import World
+from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
+from tools import transport
 from tools.errors import Unreachable
-from tools.ledger import FILES
+from tools.media.ledger import FILES
+from tools.shipping import sender as lane
 
 PASSWORD, PASSPHRASE, SECRET = "pr0xy-pa55/wörd", "0pen-sesame", "hmac-s3cret"
 QUOTED = "pr0xy-pa55%2Fw%C3%B6rd"

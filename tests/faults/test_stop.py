@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import harvest_flags, history, relations_of, walk
 from tests.faults.injection import Process, main_py, run, wait_until
 from tests.faults.slow import Dribbling
-from tests.worlds.conceptnet import World, about, fails, hub, only
-from tools.look import look
-from tools.state import snapshots
+from tests.support.command import harvest_flags, history, relations_of, walk
+from tests.support.worlds.conceptnet import World, about, fails, hub, only
+from tools.journal.reader import look
+from tools.journal.snapshots import snapshots
 
 SEED = "/c/en/hub"
 LINES = hub(60)

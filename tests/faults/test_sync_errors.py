@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import finished, harvest_flags, walk
 from tests.faults.injection import injected, main_py, run
 from tests.faults.moves import STAGES
 from tests.faults.test_kills import assert_moves_are_there, command
-from tests.worlds.conceptnet import World, hub
-from tools.pools import Pools
-from tools.state import snapshots
+from tests.support.command import finished, harvest_flags, walk
+from tests.support.worlds.conceptnet import World, hub
+from tools.engine.pools import Pools
+from tools.journal.snapshots import snapshots
 
 SEED = "/c/en/hub"
 

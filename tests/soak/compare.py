@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.command import finished, records
-from tools.look import look
-from tools.schema import reading
-from tools.state import newest_good_snapshot, snapshots
+from tests.support.command import finished, records
+from tools.journal.reader import look
+from tools.journal.schema import reading
+from tools.journal.snapshots import newest_good_snapshot, snapshots
 
 BOOKS = ("MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl", "HARVEST")
 TIME = -2  # the column of a media record that says when

@@ -14,10 +14,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import IO
 
-from tests.command import start
 from tests.soak.compare import Places, counted, state_flaws
 from tests.soak.hosts import Neighbourhood
 from tests.soak.world import SEED
+from tests.support.command import start
 
 KINDS = ("images", "sounds", "gifs")
 LAST_LINES = 8

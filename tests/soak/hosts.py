@@ -20,11 +20,12 @@ from threading import Event, Lock
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from tests.worlds.faults import reset
-from tests.worlds.proxies import HttpProxy
-from tools.dump.build import index_of
-from tools.mirror import mirror, server
-from tools.mirror.pages import Answer, json_error
+from tests.support.worlds.faults import reset
+from tests.support.worlds.proxies import HttpProxy
+from tools.conceptnet.index.build import index_of
+from tools.conceptnet.mirror import mirror
+from tools.conceptnet.mirror.pages import Answer, json_error
+from tools.network import server
 from tools.sample import sites
 from tools.sample.commons_answers import Commons
 from tools.sample.inaturalist_answers import INaturalist

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from tests.command import walk
 from tests.soak import world
 from tests.soak.compare import Essence, Places, differences, essence, flaws
 from tests.soak.disk import Disk
@@ -27,6 +26,7 @@ from tests.soak.harvest import KINDS, Harvest, run_undisturbed, settings
 from tests.soak.hosts import Neighbourhood
 from tests.soak.scene import Scene
 from tests.soak.story import Story
+from tests.support.command import walk
 
 GAP_S = 3.0  # between two faults, on average
 NO_MOUNT = (

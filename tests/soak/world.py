@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from tests.command import DEFAULT_FILTER
-from tests.worlds.conceptnet import line
+from tests.support.command import DEFAULT_FILTER
+from tests.support.worlds.conceptnet import line
 from tools import uri
 from tools.sample import world as sample
 

@@ -14,9 +14,9 @@ from typing import TextIO
 
 import orjson
 
-from tools.add import Graph
-from tools.copying import Part, Show, parts
-from tools.exports.tables import COLUMNS, Row, rows, text_files
+from ..add import Graph
+from ..graphs.copy import Part, Show, parts
+from .tables import COLUMNS, Row, rows, text_files
 
 
 def write(graph: Graph, folder: Path, show: Show) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.errors import AlreadyRunning, StopHarvest, UsageError
+from ..errors import AlreadyRunning, StopHarvest, UsageError
 
 README = "README.txt"
 TITLE = "Written by Sheaf (python main.py export)."

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import orjson
 
-from tools.add import Graph
-from tools.copying import Show, parts
-from tools.exports.tables import COLUMNS, rows, text_files
+from ..add import Graph
+from ..graphs.copy import Show, parts
+from .tables import COLUMNS, rows, text_files
 
 
 def write(graph: Graph, folder: Path, show: Show) -> None:

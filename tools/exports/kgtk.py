@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from tools.add import KINDS, Graph
-from tools.copying import Part, Show, parts
-from tools.exports.tables import COLUMNS, Row, rows, text_files
+from ..add import KINDS, Graph
+from ..graphs.copy import Part, Show, parts
+from .tables import COLUMNS, Row, rows, text_files
 
 HEADERS = {
     "nodes": ("id", "label", *COLUMNS["entities"][2:]),

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from tools.add import KINDS, Graph
-from tools.copying import Part, Show, parts
-from tools.exports.tables import Row, rows, text_files
-from tools.graphs.cypher import CREATE_SCHEMA
+from ..add import KINDS, Graph
+from ..graphs.copy import Part, Show, parts
+from ..graphs.cypher import CREATE_SCHEMA
+from .tables import Row, rows, text_files
 
 LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
 HEADERS = {

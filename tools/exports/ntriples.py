@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.add import Entity, Graph, Media, Relation
-from tools.copying import Part, Show, parts
-from tools.exports.tables import text_files
-from tools.uri import is_external
+from ..add import Entity, Graph, Media, Relation
+from ..graphs.copy import Part, Show, parts
+from ..uri import is_external
+from .tables import text_files
 
 CONCEPTNET = "http://conceptnet.io"
 OURS = "urn:sheaf:"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from tools.add import KINDS, Graph
-from tools.copying import Show, parts
-from tools.exports.tables import COLUMNS, Row, rows
+from ..add import KINDS, Graph
+from ..graphs.copy import Show, parts
+from .tables import COLUMNS, Row, rows
 
 ROW_GROUP = 100_000  # rows that are compressed together, and held in memory until then
 TYPES = {

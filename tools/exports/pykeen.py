@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.add import Graph, Relation
-from tools.copying import Show, parts
-from tools.exports import csv_files
-from tools.exports.split import SIDES, Split
-from tools.exports.tables import text_files
+from ..add import Graph, Relation
+from ..graphs.copy import Show, parts
+from . import csv_files
+from .split import SIDES, Split
+from .tables import text_files
 
 # A URI holds none of these; a line that did would be read as something else.
 _ESCAPES = {code: f"%{code:02X}" for code in range(0x20)}

@@ -18,8 +18,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.add import Graph, Relation
-from tools.copying import Show, batches
+from ..add import Graph, Relation
+from ..graphs.copy import Show, batches
 
 SIDES = ("train", "valid", "test")
 HELD_OUT = 0.1  # for each of the last two

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from tools.add import KINDS, Entity, Media, Relation, by_kind
-from tools.copying import Part
+from ..add import KINDS, Entity, Media, Relation, by_kind
+from ..graphs.copy import Part
 
 Row = tuple[object, ...]
 

@@ -4,8 +4,8 @@ exists once for each type of our own list: nothing from outside ever becomes par
 
 from __future__ import annotations
 
-from tools.add import Media
-from tools.rules import ALL_RELATIONS
+from ..add import Media
+from ..conceptnet.rules import ALL_RELATIONS
 
 ANY_TYPE = "|".join(f"`{each}`" for each in ALL_RELATIONS)
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tools.errors import AlreadyRunning, StopHarvest, Unavailable
-from tools.flock import locked, remove_unless_shared
-from tools.place import gone
+from ..base.locks import locked, remove_unless_shared
+from ..base.place import gone
+from ..errors import AlreadyRunning, StopHarvest, Unavailable
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS harvest (id TEXT PRIMARY KEY) WITHOUT ROWID, STRICT"
 DELETE = "DELETE FROM harvest"

@@ -28,9 +28,9 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from tools import uri
-from tools.add import Counts, Entity, Media, Relation, by_kind, unseen, with_ends
-from tools.errors import (
+from .. import uri
+from ..add import Counts, Entity, Media, Relation, by_kind, unseen, with_ends
+from ..errors import (
     GiveUp,
     HarvestError,
     RetryLater,
@@ -39,8 +39,8 @@ from tools.errors import (
     Unreachable,
     UsageError,
 )
-from tools.graphs import cypher
-from tools.graphs.neo4j_members import Neo4jMembers
+from . import cypher
+from .neo4j_members import Neo4jMembers
 
 SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"

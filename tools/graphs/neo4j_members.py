@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tools.errors import AlreadyRunning, HarvestError, StateDamaged
-from tools.graphs import cypher
+from ..errors import AlreadyRunning, HarvestError, StateDamaged
+from . import cypher
 
 FRESH_S = 180  # a sign of life is renewed by the minute
 

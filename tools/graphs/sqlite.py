@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from tools.add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
-from tools.checkpoint import Checkpointer
-from tools.errors import StateDamaged, StopHarvest, UsageError
-from tools.graphs import members
+from ..add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
+from ..base.checkpoint import Checkpointer
+from ..errors import StateDamaged, StopHarvest, UsageError
+from . import members
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (

@@ -12,25 +12,25 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tools.add import Adder, Attachment, Graph
-from tools.draft import Drafts
-from tools.errors import UsageError
-from tools.extend import Extender, Wanted
-from tools.fetch import Fetcher, Source
-from tools.guard import host_of
-from tools.http import Client
-from tools.ledger import Ledger, gist
-from tools.pools import Pools
-from tools.providers import catalogue
-from tools.proxy import Proxies
-from tools.rules import Filter
-from tools.settings import Settings
-from tools.sources.api import ApiSource
-from tools.stage import Found, Order, Stage, Worker
-from tools.state import BUDGETS
+from ..add import Adder, Attachment, Graph
+from ..conceptnet.api import ApiSource
+from ..conceptnet.rules import Filter
+from ..engine.pools import Pools
+from ..engine.stage import Found, Order, Stage, Worker
+from ..errors import UsageError
+from ..extend import Extender, Wanted
+from ..fetch import Fetcher, Source
+from ..journal.snapshots import BUDGETS
+from ..media.drafts import Drafts
+from ..media.ledger import Ledger, gist
+from ..network.client import Client
+from ..network.guard import host_of
+from ..providers import catalogue
+from ..proxy import Proxies
+from ..settings import Settings
 
 if TYPE_CHECKING:
-    from tools.dump.stream import Streamer
+    from ..conceptnet.dump.stream import Streamer
 
 logger = logging.getLogger(__name__)
 
@@ -118,12 +118,12 @@ class ConceptnetJob:
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
             return ApiSource(self._settings.source, self.client, wanted)
-        from tools.sources.dump import DumpSource  # it takes numpy with it
+        from ..conceptnet.file_source import DumpSource  # it takes numpy with it
 
         return DumpSource(file, wanted, self._settings.dump, self._quiet)
 
     def _streamer(self, wanted: Filter, ground: str) -> Streamer:
-        from tools.dump.stream import Streamer
+        from ..conceptnet.dump.stream import Streamer
 
         if (file := self._settings.source_file) is None:
             raise UsageError(
@@ -132,7 +132,7 @@ class ConceptnetJob:
         return Streamer(file, wanted, self._settings.dump.max_malformed, ground)
 
     def _extender(self) -> Extender:
-        from tools.download import Downloader  # it takes Pillow with it
+        from ..media.downloader import Downloader  # it takes Pillow with it
 
         extend, media = self._settings.extend, self._settings.media
         return Extender(

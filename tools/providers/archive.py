@@ -8,23 +8,13 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from tools import licence
-from tools.errors import BadStatus, GiveUp
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import (
-    allowed,
-    ask,
-    candidate,
-    inner,
-    number,
-    objects,
-    rows,
-    text,
-    whole_number,
-)
-from tools.providers.query import address, words
+from ..errors import BadStatus, GiveUp
+from ..media import licence
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import allowed, ask, candidate, inner, number, objects, rows, text, whole_number
+from .query import address, words
 
 NAME = "archive"
 BASE = "https://archive.org"

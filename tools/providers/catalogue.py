@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tools.errors import UsageError
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import (
-    Provider,
-    archive,
-    commons,
-    flickr,
-    freesound,
-    giphy,
-    inaturalist,
-    openverse,
-    pexels,
-)
-from tools.providers.patient import PatientProvider
-from tools.settings import KEYED, ExtendSettings
+from ..errors import UsageError
+from ..media.offer import Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from ..settings import KEYED, ExtendSettings
+from . import archive, commons, flickr, freesound, giphy, inaturalist, openverse, pexels
+from .resting import PatientProvider
 
 
 class Known(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tools import licence
-from tools.errors import ServerTrouble, Unavailable
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import (
+from ..errors import ServerTrouble, Unavailable
+from ..media import licence
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import (
     allowed,
     ask,
     candidate,
@@ -22,7 +22,7 @@ from tools.providers.answer import (
     text,
     text_of_html,
 )
-from tools.providers.query import address, words
+from .query import address, words
 
 NAME = "commons"
 BASE = "https://commons.wikimedia.org"

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from tools import licence
-from tools.errors import BadStatus, ServerTrouble
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import allowed, ask, candidate, host, rows, text
-from tools.providers.query import address, required_key, words
+from ..errors import BadStatus, ServerTrouble
+from ..media import licence
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import allowed, ask, candidate, host, rows, text
+from .query import address, required_key, words
 
 NAME = "flickr"
 BASE = "https://api.flickr.com"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import ask, candidate, inner, rows, text
-from tools.providers.query import address, required_key, words
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import ask, candidate, inner, rows, text
+from .query import address, required_key, words
 
 NAME = "giphy"
 BASE = "https://api.giphy.com"

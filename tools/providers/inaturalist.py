@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from tools import licence
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import allowed, ask, candidate, inner, objects, rows, text, whole_number
-from tools.providers.query import address, words
+from ..media import licence
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import allowed, ask, candidate, inner, objects, rows, text, whole_number
+from .query import address, words
 
 NAME = "inaturalist"
 BASE = "https://api.inaturalist.org"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tools import licence
-from tools.http import Client
-from tools.limits import Limit
-from tools.providers import Candidate, Provider
-from tools.providers.answer import allowed, ask, candidate, number, rows
-from tools.providers.query import address, usable_key, words
+from ..media import licence
+from ..media.offer import Candidate, Provider
+from ..network.client import Client
+from ..network.limits import Limit
+from .parse import allowed, ask, candidate, number, rows
+from .query import address, usable_key, words
 
 NAME = "openverse"
 BASE = "https://api.openverse.org"

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
-from tools.errors import UsageError
+from ..errors import UsageError
 
 LONGEST = 200  # characters of words; no provider takes fewer, but for GIPHY
 WITHIN_A_WORD = "'\u2019.,-"

@@ -14,20 +14,11 @@ from math import isqrt
 from typing import Any
 from urllib.parse import quote
 
-from tools.mirror.pages import Answer, html_error, json_answer, number
-from tools.sample.commons_search import Search
-from tools.sample.files import (
-    MIMES,
-    content,
-    landing_page,
-    named,
-    path_of,
-    sent,
-    thumbnail,
-    title_of,
-)
-from tools.sample.offers import WANTED, File, Licence, Offers, author_of, identity, licence_of
-from tools.sample.texts import Texts
+from ..conceptnet.mirror.pages import Answer, html_error, json_answer, number
+from .commons_search import Search
+from .files import MIMES, content, landing_page, named, path_of, sent, thumbnail, title_of
+from .offers import WANTED, File, Licence, Offers, author_of, identity, licence_of
+from .texts import Texts
 
 WIDTHS = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
 

@@ -13,9 +13,9 @@ from hashlib import sha1
 from typing import NamedTuple
 from urllib.parse import quote
 
-from tools.mirror.pages import HTML, Answer, html_error
-from tools.sample import drawing, voice
-from tools.sample.offers import File, Offers, author_of, chosen, identity, licence_of
+from ..conceptnet.mirror.pages import HTML, Answer, html_error
+from . import drawing, voice
+from .offers import File, Offers, author_of, chosen, identity, licence_of
 
 KINDS = {
     "jpg": "image",

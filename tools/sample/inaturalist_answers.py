@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tools.mirror.pages import Answer, json_answer, number
-from tools.sample.drawing import PICTURE
-from tools.sample.files import MIMES, content, landing_page, sent, thumbnail
-from tools.sample.offers import File, Offers, author_of, licence_of
-from tools.sample.texts import Texts, words_of
+from ..conceptnet.mirror.pages import Answer, json_answer, number
+from .drawing import PICTURE
+from .files import MIMES, content, landing_page, sent, thumbnail
+from .offers import File, Offers, author_of, licence_of
+from .texts import Texts, words_of
 
 FIRST_TAXON = 1_001
 SOUND_TYPES = {"wav": "audio/x-wav", "ogg": "audio/ogg"}

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import IO, Self, cast
 
-from tools.errors import Unreachable
+from ..errors import Unreachable
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 10.0

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from tools.mirror.pages import Answer, json_answer
-from tools.sample.files import content, landing_page, named, path_of, sent, title_of
-from tools.sample.offers import File, Licence, Offers, author_of, identity, licence_of
-from tools.sample.texts import Texts
+from ..conceptnet.mirror.pages import Answer, json_answer
+from .files import content, landing_page, named, path_of, sent, title_of
+from .offers import File, Licence, Offers, author_of, identity, licence_of
+from .texts import Texts
 
 SOURCE = "sample"
 CATEGORIES = {"image": "photograph", "visual": "illustration", "audio": "sound_effect"}

@@ -14,15 +14,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import Protocol
 
-from tools.mirror import server
-from tools.mirror.pages import Answer
-from tools.sample import world
-from tools.sample.commons_answers import Commons
-from tools.sample.files import CutShort
-from tools.sample.inaturalist_answers import INaturalist
-from tools.sample.offers import Offers
-from tools.sample.openverse_answers import Openverse
-from tools.sample.texts import Texts
+from ..conceptnet.mirror.pages import Answer
+from ..network import server
+from . import world
+from .commons_answers import Commons
+from .files import CutShort
+from .inaturalist_answers import INaturalist
+from .offers import Offers
+from .openverse_answers import Openverse
+from .texts import Texts
 
 
 class Site(Protocol):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import orjson
 
-from tools import rules, uri
+from .. import uri
+from ..conceptnet import rules
 
 KINGDOMS = ("/c/en/animal", "/c/en/plant")
 

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools import uri
+from .. import uri
 
 WORLD = Path(__file__).with_name("world.tsv")
 SEED = "/c/en/pet"

@@ -1,0 +1,226 @@
+"""Finished tasks come home in batches: records first, moves after, each with its own verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from tools.engine.committer import Settler
+from tools.engine.pools import Pools
+from tools.engine.stage import Done, Found, Stage, Task
+from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
+
+FETCH = Stage("fetch", 8)
+Told = list[tuple[str, Exception | None]]
+
+
+@pytest.fixture
+def pools(tmp_path: Path) -> Iterator[Pools]:
+    pools = Pools(tmp_path / "pools.db", [FETCH])
+    yield pools
+    pools.close()
+
+
+def lease(pools: Pools, count: int) -> list[Task]:
+    pools.discover(Found("fetch", [f"/c/en/{n}" for n in range(count)]))
+    return pools.lease(FETCH, lambda _: Thread(), count)
+
+
+def settle(
+    pools: Pools, store: Any, results: Sequence[tuple[Task, Done]]
+) -> tuple[Told, list[Fatal]]:
+    """Hand everything in while the settler is busy with nothing, so that it is one batch."""
+    told: Told = []
+    fatal: list[Fatal] = []
+    settler = Settler(pools, store, fatal.append)
+    for task, done in results:
+        settler.put(task, done, lambda task, error: told.append((task.uri, error)))
+    settler.start()
+    settler.close(10)
+    return told, fatal
+
+
+def test_tasks_that_finish_together_share_a_transaction(pools: Pools) -> None:
+    stored: list[list[object]] = []
+    tasks = lease(pools, 5)
+    results = [(task, Done("finished", (), f"page {task.uri}")) for task in tasks]
+    told, _ = settle(pools, lambda records: stored.append(list(records)), results)
+    assert stored == [[f"page /c/en/{n}" for n in range(5)]]
+    assert told == [(f"/c/en/{n}", None) for n in range(5)]
+    assert len(pools.finished) == 5
+
+
+def test_a_task_moves_on_only_after_its_records_are_stored(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    seen: list[int] = []
+    settle(
+        pools, lambda _: seen.append(len(pools.finished)), [(task, Done("finished", (), "page"))]
+    )
+    assert seen == [0] and len(pools.finished) == 1
+
+
+def test_one_that_cannot_be_stored_fails_alone(pools: Pools) -> None:
+    def store(records: Sequence[object]) -> None:
+        if "bad" in records:
+            raise RetryLater("the store does not like it")
+
+    tasks = lease(pools, 3)
+    pages = ("good", "bad", "fine")
+    results = [(task, Done("finished", (), page)) for task, page in zip(tasks, pages, strict=True)]
+    told, fatal = settle(pools, store, results)
+    assert [(uri, type(error)) for uri, error in told] == [
+        ("/c/en/0", type(None)),
+        ("/c/en/1", RetryLater),
+        ("/c/en/2", type(None)),
+    ]
+    assert sorted(pools.finished) == ["/c/en/0", "/c/en/2"]
+    assert list(pools.on_fetch) == ["/c/en/1"] and not fatal
+
+
+@pytest.mark.parametrize("error", [Unavailable("it is gone"), StopHarvest("the disk is full")])
+def test_a_store_that_serves_nobody_is_asked_once_and_everybody_is_told(
+    pools: Pools, error: Exception
+) -> None:
+    asked: list[int] = []
+
+    def store(records: Sequence[object]) -> None:
+        asked.append(len(records))
+        raise error
+
+    results = [(task, Done("finished", (), f"page {task.uri}")) for task in lease(pools, 5)]
+    told, fatal = settle(pools, store, results)
+    assert asked == [5]
+    assert told == [(f"/c/en/{n}", error) for n in range(5)]
+    assert len(pools.on_fetch) == 5 and not pools.finished and not fatal
+
+
+def test_what_has_no_records_is_not_stored(pools: Pools) -> None:
+    def store(records: Sequence[object]) -> None:
+        raise AssertionError("nothing to store")
+
+    (task,) = lease(pools, 1)
+    told, _ = settle(pools, store, [(task, Done("finished"))])
+    assert told == [("/c/en/0", None)]
+
+
+def test_pools_that_cannot_be_written_are_fatal(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    pools._register._db.execute("PRAGMA query_only = ON")
+    told, fatal = settle(pools, lambda _: None, [(task, Done("finished"))])
+    assert not told and isinstance(fatal[0], StopHarvest)
+    pools._register._db.execute("PRAGMA query_only = OFF")
+
+
+def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:
+    busy, release = Event(), Event()
+    sizes: list[int] = []
+
+    def store(records: Sequence[object]) -> None:
+        sizes.append(len(records))
+        busy.set()
+        release.wait(10)
+
+    tasks = lease(pools, 6)
+    settler = Settler(pools, store, lambda _: None)
+    settler.start()
+    settler.put(tasks[0], Done("finished", (), "page"), lambda *_: None)
+    assert busy.wait(10)
+    for task in tasks[1:]:
+        settler.put(task, Done("finished", (), "page"), lambda *_: None)
+    release.set()
+    settler.close(10)
+    assert sizes == [1, 5]
+
+
+def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    answered, told = Event(), []
+
+    def store(_: Sequence[Any]) -> None:
+        answered.wait(30)
+
+    settler = Settler(pools, store, lambda _: None)
+    settler.put(task, Done("finished", (), "page"), lambda task, _: told.append(task.uri))
+    settler.start()
+    assert not settler.close(0.05)
+    assert not told and not pools.finished
+    answered.set()
+    settler.join(10)
+    assert told == [task.uri]
+
+
+# --- errands -------------------------------------------------------------------------------
+
+
+def test_an_errand_comes_after_what_was_handed_in_and_before_what_follows(pools: Pools) -> None:
+    seen: list[object] = []
+    first, second = lease(pools, 2)
+    is_busy, may_go_on = Event(), Event()
+
+    def store(records: Sequence[Any]) -> None:
+        seen.extend(records)
+        is_busy.set()
+        may_go_on.wait(10)
+
+    settler = Settler(pools, store, lambda error: None)
+    settler.start()
+    settler.put(first, Done("finished", records="first"), lambda task, error: None)
+    assert is_busy.wait(10)
+
+    def errand() -> None:
+        seen.append(f"errand with {len(pools.finished)} finished")
+
+    asking = Thread(target=settler.between, args=(errand, 10))
+    asking.start()
+    while settler._inbox.empty():
+        Event().wait(0.001)
+    settler.put(second, Done("finished", records="second"), lambda task, error: None)
+    may_go_on.set()
+    asking.join(10)
+    settler.close(10)
+    assert seen == ["first", "errand with 1 finished", "second"]
+
+
+def test_an_errand_that_fails_is_its_askers_matter(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    settler = Settler(pools, lambda records: None, lambda error: None)
+    settler.start()
+
+    def fails() -> None:
+        raise StopHarvest("no room")
+
+    with pytest.raises(StopHarvest, match="no room"):
+        settler.between(fails, 10)
+    settler.put(task, Done("finished"), lambda task, error: None)
+    assert settler.close(10)
+    assert len(pools.finished) == 1
+
+
+def test_an_errand_does_not_wait_for_ever_and_is_not_done_later(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    is_busy, may_go_on = Event(), Event()
+    done: list[str] = []
+
+    def store(records: Sequence[Any]) -> None:
+        is_busy.set()
+        may_go_on.wait(10)
+
+    settler = Settler(pools, store, lambda error: None)
+    settler.start()
+    settler.put(task, Done("finished", records="x"), lambda task, error: None)
+    assert is_busy.wait(10)
+    with pytest.raises(Unavailable, match="has not answered"):
+        settler.between(lambda: done.append("errand"), 0.01)
+    may_go_on.set()
+    assert settler.close(10)
+    assert done == []
+
+
+def test_without_a_running_settler_an_errand_is_done_at_once(pools: Pools) -> None:
+    done: list[str] = []
+    Settler(pools, lambda records: None, lambda error: None).between(lambda: done.append("it"), 1)
+    assert done == ["it"]

@@ -1,0 +1,216 @@
+"""Works beside the harvest: what the clock makes happen, what is watched, and who is told.
+
+Promise: nothing here makes a task wait, and nothing that goes wrong here stops the harvest, except
+a state that can no longer be written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..base.place import Place
+from ..engine.harvest import Harvest
+from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
+from ..jobs.ownership import Belongings
+from ..journal.holder import Running
+from ..journal.reader import look
+from ..reports.text import View, brief
+from ..settings import Settings
+from .inbox import is_shipping_wished, take_retries, take_shippings
+from .notify import Kind, Notices
+from .sampler import Sampler, Traffic
+from .schedule import Clock, Outcome
+from .watchdogs import Backlog, Heartbeat, Outages, Reserve
+
+if TYPE_CHECKING:  # they take paramiko with them
+    from ..shipping.sender import Show
+    from ..transport import Transport
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 1.0
+PATIENCE_S = 5.0  # for work of the clock that still runs when the harvest has ended
+EVERY_MINUTE = "* * * * *"
+TRANSPORT = "transport"
+REMEMBERED = ("snapshot", TRANSPORT)
+
+
+class Assist:
+    def __init__(
+        self,
+        harvest: Harvest,
+        settings: Settings,
+        traffic: Traffic,
+        transport: Transport | None = None,
+        belongings: Belongings | None = None,
+        begun: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`begun`: bytes of media that no book knows yet."""
+        self._harvest = harvest
+        self._settings = settings
+        self._transport = transport
+        self._begun_bytes = begun
+        self._sampler = Sampler(harvest.pools, traffic)
+        self._next_look = 0.0
+        self._notices = Notices(settings.notices)
+        self._clock = Clock(self._told)
+        self._belongings = belongings
+        pools = settings.pools_file
+        self._home = Place(pools, name=pools, kind=StopHarvest)
+        self._watches = self._new_watches()
+        self._clock.add("snapshot", settings.clock.snapshot, self.snapshot)
+        self._clock.add("sample", settings.clock.sample, self.sample)
+        self._clock.add("retry", settings.clock.retry, self.retry)
+        self._clock.add("graph", EVERY_MINUTE, self.ask_graph)
+        if transport is not None:
+            times = settings.transport.times
+            self._clock.add(TRANSPORT, times, self.ship, "transport.every_hours")
+        hours = settings.notices.progress_times
+        self._clock.add("progress", hours, self._tell_progress, "notices.progress_times")
+
+    def _new_watches(self) -> list[Callable[[], None]]:
+        harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
+        watches: list[Callable[[], None]] = [
+            self._home,
+            Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
+            Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
+            Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
+        ]
+        if self._belongings is not None:
+            watches.append(self._belongings.look)
+        if (transport := self._transport) is not None:
+            limit = settings.transport.outbox_mb * 1e6
+            tell, hasten = self._teller("disk"), partial(self._clock.hasten, TRANSPORT)
+            ways = tell, hasten, self._begun_bytes
+            watches.append(Backlog(harvest.monitors, lambda: transport.backlog, limit, *ways))
+        return watches
+
+    def __enter__(self) -> Self:
+        self.retry()
+        self._clock.start()
+        if self._transport is not None and self._transport.is_batch_waiting():
+            self._clock.hasten(TRANSPORT)
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._clock.close(PATIENCE_S)
+        sentence = self._harvest.verdict if error is None else str(error)
+        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n\n{self._brief(None)}")
+        self._notices.close(self._settings.notices.timeout_s)
+
+    def tick(self) -> None:
+        """Called often by the main thread."""
+        self._clock.tick()
+        if self._sampler.has_begun or self._harvest.has_work():  # rates need a beginning
+            self._sampler.refresh()
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_EVERY_S
+            for watch in self._watches:
+                watch()
+
+    def finish(self) -> None:
+        """The harvest has come to an end; what it did is written down."""
+        if not self._harvest.was_stopped:
+            self._clock.wait_for(TRANSPORT, self._harvest.stop)
+        self._clock.close(PATIENCE_S)
+        self._home()  # it may have gone since somebody last looked
+        if self._belongings is not None:
+            self._belongings.look()
+            self.ask_graph()
+        if self._harvest.fatal is not None:
+            raise self._harvest.fatal
+        if self._harvest.has_worked:
+            self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
+
+    def ship_rest(self, show: Show) -> None:
+        """The harvest has come to its end by itself: nothing more is added to what is here."""
+        if self._transport is None or self._harvest.was_stopped:
+            return
+        begun, done, failure = time.monotonic(), None, None
+        try:
+            done = str(self._transport.ship(show=show))
+        except HarvestError as error:
+            failure = str(error)
+            logger.warning("Assist: transport failed: %s", failure)
+        seconds = time.monotonic() - begun
+        self._told(Outcome(TRANSPORT, time.time(), seconds, done, failure))
+
+    # --- work of the clock -----------------------------------------------------------------
+
+    def snapshot(self) -> str:
+        self.sample()
+        return self._harvest.pools.snapshot(self._settings.clock.keep).name
+
+    def sample(self) -> str:
+        self._sampler.keep()
+        return "written"
+
+    def retry(self) -> str:
+        if is_shipping_wished(self._settings.state):
+            self._clock.hasten(TRANSPORT)
+        revived = take_retries(self._settings.state, self._harvest.pools.revive)
+        if revived:
+            logger.warning("Assist: %d that had failed go back to work", revived)
+        return f"{revived} go back to work"
+
+    def ask_graph(self) -> str:
+        """Is it still ours? One that does not answer is waited for by whoever writes."""
+        try:
+            if self._belongings is not None:
+                self._belongings.ask()
+        except Unavailable as error:
+            return str(error)
+        except Fatal as error:
+            self._harvest.end(error)
+        return "asked"
+
+    def ship(self) -> str:
+        """What was asked for by name, then all there is."""
+        if self._transport is None:
+            return "there is no transport"
+        for name in take_shippings(self._settings.state):
+            self._transport.ship(name)
+        return str(self._transport.ship())
+
+    def _tell_progress(self) -> str:
+        since = time.time() - self._sampler.elapsed
+        text = self._brief(Running(os.getpid(), since))
+        self._notices.tell("progress", "the harvest goes on", text)
+        return "told"
+
+    # --- who is told -----------------------------------------------------------------------
+
+    def _teller(self, kind: Kind) -> Callable[[str, str], None]:
+        return lambda title, text: self._notices.tell(kind, title, text)
+
+    def _brief(self, running: Running | None) -> str:
+        """A state that can no longer be read has already been told of."""
+        file = self._settings.pools_file
+        try:
+            return brief(View(file, look(file), None, running, False, (), time.time()))
+        except HarvestError:
+            return ""
+
+    def _told(self, outcome: Outcome) -> None:
+        """From the thread of the work: how it ended."""
+        name, text = outcome.name, outcome.failure or outcome.done or ""
+        logger.debug("Assist: %s took %.3f s: %s", name, outcome.seconds, text)
+        try:
+            if name in REMEMBERED:
+                is_done = outcome.failure is None
+                self._harvest.pools.note_chore(name, outcome.ended, is_done, text)
+        except Fatal as error:
+            self._harvest.end(error)
+        if name == "snapshot" and outcome.failure:
+            self._notices.tell("disk", "a snapshot failed", text)
+        if name == TRANSPORT:
+            title = "transport failed" if outcome.failure else "transport done"
+            self._notices.tell("transport", title, text)

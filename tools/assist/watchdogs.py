@@ -1,0 +1,173 @@
+"""What is looked after while a harvest runs: room on the disk, tasks that hang, a source that is
+down. Each is called about once a second by the main thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from shutil import disk_usage
+from types import FrameType
+
+from ..engine.monitor import Monitor
+from ..engine.pools import Pools
+from ..engine.stage import Task
+
+logger = logging.getLogger(__name__)
+
+Tell = Callable[[str, str], None]
+"""A title and a text, for the user who is not looking."""
+
+RESERVE, BACKLOG = "reserve", "backlog"
+ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
+HASTEN_EVERY_S = 600.0
+ROOM_AGAIN = 0.9  # of the limit
+
+
+class Reserve:
+    """Stages that write files wait while the disk has less room than the reserve."""
+
+    def __init__(self, monitors: Iterable[Monitor], reserve: int, tell: Tell) -> None:
+        self._folders = {each: each.stage.folder for each in monitors if each.stage.folder}
+        self._reserve = reserve
+        self._tell = tell
+        self._short: set[Monitor] = set()
+
+    def __call__(self) -> None:
+        for monitor, folder in self._folders.items():
+            try:
+                free = disk_usage(folder).free
+            except OSError:  # whoever writes there says what is wrong
+                continue
+            if monitor not in self._short and free < self._reserve:
+                self._hold(monitor, folder, free)
+            elif monitor in self._short and free >= self._reserve * ENOUGH_AGAIN:
+                self._let_go(monitor, folder)
+
+    def _hold(self, monitor: Monitor, folder: Path, free: int) -> None:
+        self._short.add(monitor)
+        text = (
+            f"the disk with {folder} has {free / 1e6:,.0f} MB left, less than the reserve of "
+            f"{self._reserve / 1e6:,.0f} MB: {monitor.stage.name} waits until there is more room"
+        )
+        monitor.hold(RESERVE, text)
+        logger.warning("%s", text)
+        self._tell("the disk is nearly full", text)
+
+    def _let_go(self, monitor: Monitor, folder: Path) -> None:
+        self._short.discard(monitor)
+        monitor.hold(RESERVE, None)
+        logger.warning("the disk with %s has room again: %s goes on", folder, monitor.stage.name)
+
+
+class Backlog:
+    """Stages that write files wait while too much of it has not been shipped yet: in books and
+    batches, or as the beginnings of tasks that wait for more."""
+
+    def __init__(
+        self,
+        monitors: Iterable[Monitor],
+        waiting: Callable[[], int],
+        limit: float,
+        tell: Tell,
+        hasten: Callable[[], bool],
+        begun: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._monitors = [each for each in monitors if each.stage.folder]
+        self._waiting = waiting
+        self._limit = limit
+        self._tell = tell
+        self._hasten = hasten
+        self._begun = begun
+        self._begun_before = 0
+        self._is_full = False
+        self._hasten_at = 0.0
+
+    def __call__(self) -> None:
+        begun, before = self._begun(), self._begun_before
+        size, self._begun_before = self._waiting() + begun, begun
+        if not self._is_full and size >= self._limit:
+            self._is_full = True
+            text = (
+                f"{size / 1e6:,.0f} MB of media wait to be shipped, which is the limit "
+                "(transport.outbox_mb): no new media are begun until some have arrived"
+            )
+            self._hold(text, text)
+            self._tell("the outbox is full", text)
+            self._hasten_at = 0.0
+        elif self._is_full and size <= self._limit * ROOM_AGAIN:
+            self._is_full = False
+            self._hold(None, "there is room in the outbox again: media go on")
+        if begun < before:  # some was ended with what it has, and can be shipped in a moment
+            self._hasten_at = 0.0
+        elif self._is_full and time.monotonic() >= self._hasten_at and self._hasten():
+            self._hasten_at = time.monotonic() + HASTEN_EVERY_S
+
+    def _hold(self, reason: str | None, text: str) -> None:
+        for monitor in self._monitors:
+            monitor.hold(BACKLOG, reason)
+        logger.warning("%s", text)
+
+
+class Heartbeat:
+    """Tells once of each task that takes too long, and what every thread does."""
+
+    def __init__(self, pools: Pools, monitors: Sequence[Monitor], hang_s: float) -> None:
+        self._pools = pools
+        self._stages = [monitor.stage for monitor in monitors]
+        self._hang_s = hang_s
+        self._told: list[Task] = []
+
+    def __call__(self) -> None:
+        running = [task for stage in self._stages for task in self._pools.tasks(stage)]
+        oldest = time.monotonic() - self._hang_s
+        hanging = [task for task in running if task.begun < oldest]
+        new = [task for task in hanging if not any(task is other for other in self._told)]
+        self._told = hanging
+        for task in new:
+            text = "%s uri=%r is at work for more than %.0f s"
+            logger.warning(text, task.stage.name, task.uri, self._hang_s)
+        if new:
+            for line in stacks():
+                logger.warning("%s", line)
+
+
+class Outages:
+    """Tells of a stage that gets no answer for long, and when it goes on."""
+
+    def __init__(self, monitors: Iterable[Monitor], after_s: float, tell: Tell) -> None:
+        self._monitors = list(monitors)
+        self._after_s = after_s
+        self._tell = tell
+        self._down: set[Monitor] = set()
+
+    def __call__(self) -> None:
+        for monitor in self._monitors:
+            seconds, reason = monitor.outage
+            if seconds > self._after_s and monitor not in self._down:
+                self._down.add(monitor)
+                text = f"{monitor.stage.name} has waited for {seconds / 60:.0f} minutes: {reason}"
+                logger.warning("%s", text)
+                self._tell(f"{monitor.stage.name} gets no answer", text)
+            elif not seconds and monitor in self._down:
+                self._down.discard(monitor)
+                self._tell(f"{monitor.stage.name} goes on", "it gets answers again")
+
+
+def stacks() -> list[str]:
+    """What every thread does, a line each, the innermost call first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return [
+        f"thread {names.get(ident, ident)}: {_calls(frame)}"
+        for ident, frame in sys._current_frames().items()
+    ]
+
+
+def _calls(frame: FrameType) -> str:
+    calls = reversed(traceback.extract_stack(frame))
+    return " < ".join(f"{Path(call.filename).name}:{call.lineno} {call.name}" for call in calls)

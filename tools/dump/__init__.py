@@ -1,1 +1,0 @@
-"""ConceptNet's dump: getting it, reading it, finding things in it."""

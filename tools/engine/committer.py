@@ -1,0 +1,137 @@
+"""Brings finished tasks home: their records into the store, then their URIs into the next pool.
+
+Promise: a task moves on only after its records are committed. Tasks that finish at the same time
+share one transaction of the store and one of the pools: a transaction each is what makes storing
+slow. One whose records cannot be stored fails alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+
+from ..errors import Fatal, Unavailable
+from .pools import Pools
+from .stage import Done, Task
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 2000  # measured with Neo4j: fewer cost its rate, more do not raise it
+
+Store = Callable[[Sequence[Any]], None]
+"""Writes the records of several tasks, all or nothing."""
+
+Verdict = Callable[[Task, Exception | None], None]
+"""Told of each task when it has moved on (None), or why it could not be stored."""
+
+
+class _Result(NamedTuple):
+    task: Task
+    done: Done
+    tell: Verdict
+
+
+@dataclass(slots=True)
+class _Errand:
+    work: Callable[[], None]
+    done: Future[None]
+
+    def __call__(self) -> None:
+        if self.done.set_running_or_notify_cancel():
+            try:
+                self.work()
+                self.done.set_result(None)
+            except Exception as error:
+                self.done.set_exception(error)
+
+
+class Settler(Thread):
+    def __init__(self, pools: Pools, store: Store, on_fatal: Callable[[Fatal], None]) -> None:
+        super().__init__(name="settler", daemon=True)
+        self._pools = pools
+        self._store = store
+        self._on_fatal = on_fatal
+        self._inbox: SimpleQueue[_Result | _Errand | None] = SimpleQueue()
+
+    def between(self, errand: Callable[[], None], patience_s: float) -> None:
+        """Do this when everything handed in before is home, and before anything that follows."""
+        if not self.is_alive():
+            errand()
+            return
+        done: Future[None] = Future()
+        self._inbox.put(_Errand(errand, done))
+        try:
+            done.result(patience_s)
+        except TimeoutError:
+            if done.cancel():
+                raise Unavailable(f"the graph has not answered for {patience_s:.0f} s") from None
+            done.result()  # it has begun, and takes a moment only
+
+    def put(self, task: Task, done: Done, tell: Verdict) -> None:
+        self._inbox.put(_Result(task, done, tell))
+
+    def close(self, patience_s: float) -> bool:
+        """Ends after everything handed in before this; False if the store takes longer."""
+        self._inbox.put(None)
+        self.join(patience_s)
+        return not self.is_alive()
+
+    def run(self) -> None:
+        while (first := self._inbox.get()) is not None:
+            batch, then = self._gather(first)
+            try:
+                if batch:
+                    self._settle(batch)
+            except Fatal as error:
+                self._on_fatal(error)
+            if then is None:
+                return
+            then()
+
+    def _gather(self, first: _Result | _Errand) -> tuple[list[_Result], Callable[[], None] | None]:
+        """Everything that waits now, up to the limit; and what to do after it, None being the
+        end."""
+        batch: list[_Result] = []
+        result: _Result | _Errand | None = first
+        while isinstance(result, _Result):
+            batch.append(result)
+            if len(batch) == MOST_AT_ONCE:
+                return batch, _nothing
+            try:
+                result = self._inbox.get_nowait()
+            except Empty:
+                return batch, _nothing
+        return batch, result
+
+    def _settle(self, batch: Sequence[_Result]) -> None:
+        records = [each.done.records for each in batch if each.done.records is not None]
+        try:
+            if records:
+                self._store(records)
+        except Exception as error:
+            self._settle_failed(batch, error)
+            return
+        self._pools.advance(*((each.task, each.done) for each in batch))
+        if logger.isEnabledFor(logging.DEBUG):
+            for task, done, _ in batch:
+                logger.debug("moved %s from %s to %s", task.uri, task.stage.active, done.to)
+        for each in batch:
+            each.tell(each.task, None)
+
+    def _settle_failed(self, batch: Sequence[_Result], error: Exception) -> None:
+        """One task's records may be to blame: alone, each gets its own verdict."""
+        if len(batch) == 1 or isinstance(error, Unavailable | Fatal):  # nobody's records are
+            for each in batch:
+                each.tell(each.task, error)
+        else:
+            for each in batch:
+                self._settle([each])
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,224 @@
+"""One run of a job: its monitors, the requests of its user, a clean end.
+
+Signals only leave a note; the main thread reads the notes. First SIGINT or SIGTERM: nothing new is
+handed out, running tasks get a grace time and then go back to their pools. Second: gone at once,
+the state is intact as always.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event
+from types import FrameType
+from typing import Protocol
+
+from ..errors import Fatal, UsageError
+from ..journal.facts import PAUSED, media_for_people, pause_of
+from ..journal.instance import SIGNALS
+from .committer import Settler, Store
+from .monitor import Monitor
+from .pools import Pools
+from .stage import Found, Stage, Worker
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.2
+FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
+STORE_PATIENCE_S = 10.0
+
+
+class Job(Protocol):
+    """What is harvested: stages in their order, the first URIs, and one worker for each stage."""
+
+    stages: Sequence[Stage]
+    seeds: Sequence[Found]
+    workers: Mapping[str, Worker]
+
+    @property
+    def store(self) -> Store:
+        """Where the records of finished tasks go."""
+
+    def identity(self) -> dict[str, str]:
+        """What must be the same when a harvest is resumed."""
+
+    def choices(self) -> dict[str, str]:
+        """What may differ when a harvest is resumed, but hardly on purpose."""
+
+
+class Harvest:
+    def __init__(
+        self, job: Job, pools_file: Path, stop: Event, attempts: int, grace_s: float
+    ) -> None:
+        self.job = job
+        self.pools = Pools(pools_file, job.stages)
+        self.stop = stop  # set: whoever waits for something gives up waiting
+        self._file = pools_file
+        self._grace_s = grace_s
+        self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
+        self._take_back_at: float | None = None
+        self.fatal: Fatal | None = None  # what ends it
+        self.has_worked = False
+        self.paused_since: float | None = None  # by the wall clock
+        self.verdict = "done"
+        self._settler = Settler(self.pools, job.store, self._note_end)
+        self.monitors: list[Monitor] = []
+        for stage in (each for each in job.stages if each.name in job.workers):
+            work, feeders = job.workers[stage.name], tuple(self.monitors)
+            self.monitors.append(
+                Monitor(stage, self.pools, work, self._settler, attempts, self._note_end, feeders)
+            )
+
+    def run(self, *ticks: Callable[[], None]) -> None:
+        """Harvest until there is no more work or somebody stops it; raises what ended it badly.
+
+        `ticks` are called a few times a second."""
+        self._check_identity()
+        self.listen_for_pauses()
+        self._listen_for_stops()
+        new = self.pools.discover(*self.job.seeds)
+        self._call(ticks)
+        self._settler.start()
+        for monitor in self.monitors:
+            monitor.start()
+        while any(monitor.is_alive() for monitor in self.monitors):
+            self._obey(self._next_note())
+            self._call(ticks)
+        if self.fatal is not None:
+            raise self.fatal
+        self.pools.make_durable()
+        self.has_worked = bool(new) or self.pools.leases > 0
+        if not self.has_worked:
+            self.verdict = "nothing was left to do"
+        if self.was_stopped:
+            self.verdict = "stopped; the same command goes on from here"
+
+    def has_work(self) -> bool:
+        return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
+
+    def between(self, errand: Callable[[], None]) -> None:
+        """Do this at a moment when whatever is finished is in graph, books and pools."""
+        self._settler.between(errand, STORE_PATIENCE_S)
+
+    @property
+    def was_stopped(self) -> bool:
+        return self._take_back_at is not None
+
+    def _call(self, ticks: Sequence[Callable[[], None]]) -> None:
+        try:
+            for tick in ticks:
+                tick()
+        except Fatal as error:
+            self.end(error)
+
+    def end(self, error: Fatal) -> None:
+        """Nothing more is handed out from now on. Whatever runs has a moment, then `run` raises
+        this."""
+        self.fatal = self.fatal or error
+        for monitor in self.monitors:
+            monitor.stop()
+        self._notes.put(error)
+
+    def close(self) -> None:
+        """A store that does not answer keeps its thread, and the pools as they are on disk."""
+        if not self._settler.is_alive() or self._settler.close(STORE_PATIENCE_S):
+            self.pools.close()
+        else:
+            logger.warning("the graph does not answer: what it was given is harvested again")
+
+    def _check_identity(self) -> None:
+        """A state folder belongs to one harvest."""
+        known = self.pools.remembered()
+        for key, value in self.job.identity().items():
+            if known.get(key, value) != value:
+                raise UsageError(
+                    f"{self._file.parent} holds a harvest of {known[key]}, not of {value}: give "
+                    f"another --state, or --fresh to set the old one aside"
+                )
+        for key, value in self.job.choices().items():
+            if known.get(key, value) != value:
+                before, now = (_shown(key, each) for each in (known[key], value))
+                text = "%s changed from %s to %s; what is finished is kept as it is"
+                logger.warning(text, key, before, now)
+        new = {**self.job.identity(), **self.job.choices()}
+        new = {key: value for key, value in new.items() if key not in known}
+        if known.get(PAUSED):  # by one that was killed: this one works
+            new[PAUSED] = ""
+        self.pools.remember(new)
+
+    # --- notes -----------------------------------------------------------------------------
+
+    def listen_for_pauses(self) -> None:
+        """What is asked for before `run` is done as soon as it runs."""
+        for request in ("pause", "resume"):
+            signal.signal(SIGNALS[request], self._handler(request))
+
+    def _listen_for_stops(self) -> None:
+        for number in (SIGNALS["stop"], signal.SIGINT):
+            signal.signal(number, self._handler("stop"))
+        if sys.__stderr__ is not None:
+            faulthandler.register(signal.SIGQUIT, file=sys.__stderr__, all_threads=True)
+
+    def _handler(self, request: str) -> Callable[[int, FrameType | None], None]:
+        def leave_note(_number: int, _frame: FrameType | None) -> None:
+            if request == "stop" and self.stop.is_set():
+                os._exit(130)
+            if request == "stop":
+                self.stop.set()
+            self._notes.put(request)
+
+        return leave_note
+
+    def _note_end(self, error: Fatal | None) -> None:
+        if error is None:
+            self._notes.put("ended")
+        else:
+            self.end(error)
+
+    def _next_note(self) -> str | Fatal | None:
+        try:
+            return self._notes.get(timeout=TICK_S)
+        except Empty:
+            return None
+
+    def _obey(self, note: str | Fatal | None) -> None:
+        if isinstance(note, Fatal):
+            note = "stop"
+        if note == "stop" and self._take_back_at is None:
+            self._begin_to_stop(FATAL_GRACE_S if self.fatal else self._grace_s)
+        elif note in ("pause", "resume"):
+            self._pause(note == "pause")
+        if self._take_back_at is not None and time.monotonic() >= self._take_back_at:
+            for monitor in self.monitors:
+                monitor.take_back()
+
+    def _pause(self, is_wanted: bool) -> None:
+        """Or go on. It is written down for whoever looks from outside."""
+        logger.warning("%s on request", "pause" if is_wanted else "resume")
+        for monitor in self.monitors:
+            monitor.pause() if is_wanted else monitor.resume()
+        since = (self.paused_since or time.time()) if is_wanted else None
+        self.paused_since = since
+        try:
+            self.pools.remember(pause_of(os.getpid(), since) if since else {PAUSED: ""})
+        except Fatal as error:
+            self.end(error)
+
+    def _begin_to_stop(self, grace_s: float) -> None:
+        """Waits end at once (the event), requests under way get the grace time."""
+        logger.warning("stopping: running tasks have %.0f s", grace_s)
+        self.stop.set()
+        self._take_back_at = time.monotonic() + grace_s
+        for monitor in self.monitors:
+            monitor.stop()
+
+
+def _shown(key: str, value: str) -> str:
+    return media_for_people(value) if key == "media" else value

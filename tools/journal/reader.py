@@ -1,0 +1,290 @@
+"""What a state file says, read from outside: without changing it or making anybody wait.
+
+Promise: everything comes from one read transaction, so nothing contradicts anything; it is short
+however many URIs there are.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from ..errors import StateDamaged
+from ..reports.rates import Sample
+from .schema import FAILED, reading
+
+RECENT = 1500  # samples: more than a day of minutes
+EXAMPLES = 3
+GROUPS_WITH_EXAMPLES = 20
+REASONS = 1000  # the most frequent ones
+LONGEST = 200  # characters of a reason that tell it from others
+CUTS = ("://", " for ", "/c/", "/a/", " (after ", "{")
+
+# Texts are cut where addresses begin, and counted, before they come here: there may be as many
+# reasons as failures.
+ENDS = [f"coalesce(nullif(instr(reason, '{cut}'), 0), {LONGEST})" for cut in CUTS]
+HEAD = f"substr(reason, 1, min({', '.join(ENDS)}) - 1)"
+FAILURES = (
+    f"SELECT coalesce(reason, 'unknown'), count(*) FROM uri WHERE pool = {FAILED} "
+    f"GROUP BY reason ORDER BY 2 DESC, 1 LIMIT {REASONS}"
+)
+HEADS = (
+    f"SELECT coalesce({HEAD}, 'unknown'), count(*), min(reason) FROM uri WHERE pool = {FAILED} "
+    f"GROUP BY {HEAD}"
+)
+FROM_REASON = (
+    f"SELECT uri, coalesce(reason, 'unknown') FROM uri WHERE pool = {FAILED} AND reason >= ? "
+    f"ORDER BY reason, id LIMIT {EXAMPLES}"
+)
+WITHOUT_REASON = (
+    f"SELECT uri, 'unknown' FROM uri WHERE pool = {FAILED} AND reason IS NULL "
+    f"ORDER BY id LIMIT {EXAMPLES}"
+)
+ALL_FAILED = (
+    f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
+    "ORDER BY reason, id"
+)
+FILE = (  # by the index: no other URI begins like that
+    "SELECT iif(lease.id, replace(name, 'to_', 'on_'), name) FROM uri "
+    "JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id "
+    "WHERE uri >= 'file:' AND uri < 'file;' LIMIT 1"
+)
+SAMPLES = "SELECT run, elapsed, time, counts, requests, bytes FROM sample"
+LATEST = f"{SAMPLES} ORDER BY run DESC, elapsed DESC LIMIT ?"
+FIRST = f"{SAMPLES} WHERE run = (SELECT max(run) FROM sample) ORDER BY elapsed LIMIT 1"
+# From run to run by the key: nobody reads a million samples to add up a few dozen numbers.
+WORKED = """WITH RECURSIVE each_(run) AS (
+    SELECT min(run) FROM sample
+    UNION ALL SELECT (SELECT min(run) FROM sample WHERE run > each_.run) FROM each_
+    WHERE each_.run IS NOT NULL)
+SELECT count(run), coalesce(sum((SELECT max(elapsed) FROM sample WHERE run = each_.run)), 0)
+FROM each_"""
+ADDRESS = re.compile(
+    r"\s*\(after \d+ attempts\)$|\s*\(?(\bhttps?://|\bhttps?$|/[ac]/)\S*|[{\['\"].*$|\d{4,}"
+)
+
+
+class Chore(NamedTuple):
+    """How a kind of work of the clock ended last, well and badly."""
+
+    done_at: float | None
+    done: str | None
+    failed_at: float | None
+    failure: str | None
+
+
+class Group(NamedTuple):
+    """Failures for reasons that differ only in addresses and the like."""
+
+    gist: str
+    number: int
+    examples: list[tuple[str, str]]
+    """Some URIs, each with its own reason."""
+
+
+class Assist(NamedTuple):
+    """What the second format has more than the first."""
+
+    hosts: dict[str, tuple[int, int]]
+    """Requests and bytes; the most asked first."""
+    chores: dict[str, Chore]
+    samples: list[Sample]
+    """The first of the last run and the latest ones."""
+    runs: int
+    worked: float
+    """Seconds, in all runs."""
+
+
+class File(NamedTuple):
+    """Where the task is that reads a whole file, and how far; it is no concept."""
+
+    pool: str
+    lines: int
+
+
+class Look(NamedTuple):
+    """What a state file says at one moment."""
+
+    pools: dict[str, int]
+    """Without a file that has been read to its end: it is no concept."""
+    done: dict[str, int]
+    failures: dict[str, int]
+    """By reason, the most frequent ones."""
+    facts: dict[str, str]
+    format: int
+    media: dict[tuple[str, str], int]
+    """By kind and provider."""
+    groups: list[Group]
+    assist: Assist
+    file: File | None = None
+
+    @property
+    def known(self) -> dict[str, int]:
+        """The pools without the file, wherever it is."""
+        found = self.file.pool if self.file and self.file.pool != "finished" else None
+        return {name: count - (name == found) for name, count in self.pools.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """As a sample has them."""
+        media = {f"media {kind} {provider}": n for (kind, provider), n in self.media.items()}
+        return {**self.pools, **{f"done_{key}": n for key, n in self.done.items()}, **media}
+
+
+def look(path: Path) -> Look:
+    """One moment of a state file or snapshot."""
+    with moment(path) as db:
+        (format_,) = db.execute("PRAGMA user_version").fetchone()
+        counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
+        leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
+        file = _file(db, counts)
+        return Look(
+            _pools(counts, leased, file),
+            {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
+            dict(db.execute(FAILURES)),
+            dict(db.execute("SELECT key, value FROM meta")),
+            format_,
+            _media(counts),
+            _groups(db),
+            _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
+            file,
+        )
+
+
+def all_samples(path: Path) -> list[Sample]:
+    with moment(path) as db:
+        if db.execute("PRAGMA user_version").fetchone()[0] < 2:
+            return []
+        return [_sample(row) for row in db.execute(f"{SAMPLES} ORDER BY run, elapsed")]
+
+
+def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
+    """URI, reason and attempts of what failed, by reason and then in the order of discovery.
+
+    `wanted` is a part of the reason, in large or small letters.
+    """
+    with moment(path) as db:
+        rows = db.execute(ALL_FAILED)
+        return [row for row in rows if wanted.casefold() in row[1].casefold()]
+
+
+@lru_cache(maxsize=4096)
+def gist(reason: str) -> str:
+    """A reason without what differs from URI to URI, so that reasons can be counted.
+
+    >>> gist("HTTP 404 for http://example.org/c/en/dog"), gist("no web address: http://a.b/c")
+    ('HTTP 404', 'no web address')
+    >>> gist("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
+    'api.conceptnet.io answered HTTP 500'
+    >>> gist("api.conceptnet.io: no answer within 60 s")
+    'api.conceptnet.io: no answer within 60 s'
+    """
+    general = ADDRESS.sub("", reason[:LONGEST].partition(" for ")[0])
+    return general.strip(" :,;(") or reason[:LONGEST]
+
+
+# --- inside ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def moment(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read transaction; what is wrong with the file is told as damage, no text is refused."""
+    try:
+        with closing(reading(path)) as db:
+            db.text_factory = _decoded
+            db.execute("BEGIN")
+            yield db
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:  # TypeError: a row is missing
+        raise StateDamaged(f"{path} cannot be read: {error}") from error
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _is_pool(name: str) -> bool:
+    return name in ("finished", "failed") or name.startswith(("to_", "on_"))
+
+
+def _file(db: sqlite3.Connection, counts: Mapping[str, int]) -> File | None:
+    row = db.execute(FILE).fetchone()
+    return File(row[0], counts.get("dump_lines", 0)) if row else None
+
+
+def _pools(
+    counts: Mapping[str, int], leased: Mapping[str, int], file: File | None
+) -> dict[str, int]:
+    """The tally counts what is being worked on where it waits."""
+    pools = {name: count for name, count in counts.items() if _is_pool(name)}
+    for stage, count in leased.items():
+        pools[f"to_{stage}"] = pools.get(f"to_{stage}", 0) - count
+        pools[f"on_{stage}"] = pools.get(f"on_{stage}", 0) + count
+    if file is not None and file.pool == "finished":
+        pools["finished"] -= 1
+    return pools
+
+
+def _media(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    found = {}
+    for key, count in counts.items():
+        if key.startswith("media "):
+            kind, _, provider = key.removeprefix("media ").partition(" ")
+            found[kind, provider] = count
+    return found
+
+
+def _assist(db: sqlite3.Connection) -> Assist:
+    runs, worked = db.execute(WORKED).fetchone()
+    rows = {row[:2]: row for row in (*db.execute(FIRST), *db.execute(LATEST, (RECENT,)))}
+    hosts = db.execute("SELECT name, requests, bytes FROM host ORDER BY requests DESC, name")
+    chores = db.execute("SELECT name, done_at, done, failed_at, failure FROM chore")
+    return Assist(
+        {name: (requests, size) for name, requests, size in hosts},
+        {row[0]: Chore(*row[1:]) for row in chores},
+        [_sample(rows[key]) for key in sorted(rows)],
+        runs,
+        worked,
+    )
+
+
+def _sample(row: tuple[int, float, float, str, int, int]) -> Sample:
+    run, elapsed, time, counts, requests, size = row
+    return Sample(run, elapsed, time, counts_in(counts), requests, size)
+
+
+def counts_in(text: str) -> dict[str, int]:
+    counts = orjson.loads(text)
+    if not isinstance(counts, dict) or not all(type(each) is int for each in counts.values()):
+        raise ValueError("a tally is no table of numbers")
+    return counts
+
+
+def _groups(db: sqlite3.Connection) -> list[Group]:
+    """By gist, the most frequent first; the first ones with examples."""
+    counts: dict[str, int] = {}
+    firsts: dict[str, str | None] = {}
+    for head, count, first in db.execute(HEADS):
+        general = gist(head) or "various"
+        counts[general] = counts.get(general, 0) + count
+        firsts.setdefault(general, first)
+    frequent = sorted(counts, key=lambda each: (-counts[each], each))
+    shown = frequent[:GROUPS_WITH_EXAMPLES]
+    return [
+        Group(each, counts[each], _examples(db, firsts[each]) if each in shown else [])
+        for each in frequent
+    ]
+
+
+def _examples(db: sqlite3.Connection, first: str | None) -> list[tuple[str, str]]:
+    """From there on by the index: what begins alike stands together."""
+    if first is None:
+        return db.execute(WITHOUT_REASON).fetchall()
+    rows = db.execute(FROM_REASON, (first,)).fetchall()
+    return [row for row in rows if gist(row[1]) == gist(first)]

@@ -1,0 +1,125 @@
+"""Who made the files, under which licence, and where they came from.
+
+Promise: every recorded file is named once, with all its record tells. However large the graph, only
+some thousand records are in memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import NamedTuple, TextIO
+
+from .. import uri
+from ..add import Entity, Graph, Media
+from ..errors import UsageError
+from ..graphs.copy import batches
+from ..sheets.markup import plain
+
+BATCH = 1000  # owners asked for at once
+COLUMNS = (
+    *("path", "owner", "kind", "title", "author", "license", "license_url"),
+    *("page", "source", "provider", "sha256", "time"),
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+LICENCES = {"pd": "public domain", "pdm-1.0": "Public Domain Mark 1.0", "pexels": "Pexels licence"}
+_CC = re.compile(r"(?P<name>cc0|cc(?:-[a-z]+)+)(?:-(?P<version>\d\.\d)(?:-(?P<port>[a-z]+))?)?")
+
+
+class Credit(NamedTuple):
+    owner: str  # the concept or relation the file shows
+    media: Media
+
+
+def credits(graph: Graph, concepts: Sequence[str] | None) -> Iterator[Credit]:
+    """Of these concepts and of their relations, or of everything in the graph."""
+    if concepts is None:
+        return _of_owners(graph, _everything(graph))
+    require_known(graph, concepts)
+    return _of_owners(graph, dict.fromkeys(_around(graph, concepts)))
+
+
+def require_known(graph: Graph, concepts: Sequence[str]) -> None:
+    for concept in concepts:
+        if not uri.is_concept(concept):
+            raise UsageError(f"{concept!r} is not a concept: write it like /c/en/dog")
+    for batch in batches(dict.fromkeys(concepts), BATCH):
+        if graph.holds(entities=[Entity.of(each) for each in batch]) < len(batch):
+            missing = [each for each in batch if not graph.holds(entities=[Entity.of(each)])]
+            raise UsageError(f"{missing[0]} is not in the graph")
+
+
+def _everything(graph: Graph) -> Iterator[str]:
+    yield from (each.uri for each in graph.entities())
+    yield from (each.uri for each in graph.relations())
+
+
+def _around(graph: Graph, concepts: Sequence[str]) -> Iterator[str]:
+    for concept in concepts:
+        yield concept
+        yield from (each.uri for each in graph.neighbours(concept))
+
+
+def _of_owners(graph: Graph, owners: Iterable[str]) -> Iterator[Credit]:
+    for batch in batches(owners, BATCH):
+        found = graph.media_of(batch)
+        for owner in batch:
+            yield from (Credit(owner, media) for media in found.get(owner, ()))
+
+
+def as_text(given: Iterable[Credit]) -> Iterator[str]:
+    """Lines: an owner, then a line for each of its files, which its place in the media folder
+    names: titles are often the same."""
+    for owner, group in groupby(given, key=lambda each: each.owner):
+        yield plain(owner)
+        yield from (f"  {plain(each.media.path)}: {attribution(each.media)}" for each in group)
+
+
+def attribution(media: Media) -> str:
+    """The usual form; a file without a title is named by its path.
+
+    >>> attribution(Media("en/dog/image/0.jpg", "image", "image/jpeg", "", 1, 1, 1, None,
+    ...     "cc-by-4.0", "https://example.org/by", "Ada", "https://example.org/1", None, "test",
+    ...     "A dog"))
+    '"A dog" by Ada, CC BY 4.0 (https://example.org/by), https://example.org/1'
+    """
+    by = f" by {media.author}" if media.author else ""
+    address = f" ({media.license_url})" if media.license_url else ""
+    rest = (f"{licence_name(media.license)}{address}", media.page, media.remark)
+    return plain(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
+
+
+def licence_name(code: str | None) -> str:
+    """What a person calls a licence; a code that is not known stays as it is.
+
+    >>> licence_name("cc-by-sa-4.0"), licence_name("cc0-1.0"), licence_name("pd")
+    ('CC BY-SA 4.0', 'CC0 1.0', 'public domain')
+    >>> licence_name("cc-by"), licence_name("cc-by-3.0-de"), licence_name("cc-by-nc-2.0-igo")
+    ('CC BY', 'CC BY 3.0 DE', 'CC BY-NC 2.0 IGO')
+    >>> licence_name("Own licence"), licence_name(None)
+    ('Own licence', 'licence not recorded')
+    """
+    if not code:
+        return "licence not recorded"
+    if not (known := _CC.fullmatch(code)):
+        return LICENCES.get(code, code)
+    name, version, port = (known[part] or "" for part in ("name", "version", "port"))
+    return " ".join(filter(None, (name.upper().replace("-", " ", 1), version, port.upper())))
+
+
+def as_csv(given: Iterable[Credit], file: TextIO, header: bool = True) -> None:
+    """Open the file with newline=""."""
+    rows = (tuple(map(_cell, _values(each))) for each in given)
+    csv.writer(file, lineterminator="\n").writerows(chain([COLUMNS] if header else [], rows))
+
+
+def _values(credit: Credit) -> list[str]:
+    values = credit.media._asdict() | {"owner": credit.owner}
+    return [values[column] or "" for column in COLUMNS]
+
+
+def _cell(text: str) -> str:
+    """A spreadsheet would run a text that begins like a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,340 @@
+"""The books beside the media, so that a folder of media carries its own credits wherever it goes.
+
+`MEDIA.jsonl` has a line for each file, `ATTRIBUTION.csv` the credit of each in a table, and
+`SEARCHES.jsonl` a line for each concept or relation: who was asked, what was refused and why, and
+that nothing was found if nothing was.
+
+Promise: what stands in the books is in the graph. Lines are added after the graph's commit and
+before the task moves on; what a crash left between the two is taken out by `tidy`, which reads only
+the end of the books, however long they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from ..add import Attachment
+from ..base.place import Place
+from ..errors import NO_FILES, NO_ROOM, NoRoom, RetryLater, StopHarvest, no_more_files
+from ..journal.schema import make_durable
+from .credits import COLUMNS, Credit, as_csv
+
+FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
+BOOKS = (FILES, CREDITS, SEARCHES)
+MARK = "HARVEST"  # says whose folder it is
+FLUSH_EVERY_S = 1.0
+TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
+
+csv.field_size_limit(TAIL)  # the credits are read back, and some names are longer than usual
+
+
+class Ledger:
+    """Its files stay open between additions until it is closed, and are flushed every second."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[str, int] = {}
+        self._flushed = 0.0
+        self._failure: OSError | None = None  # the first one
+        self._place: Place | None = None  # where it must stay, from when it was claimed
+        self.bytes = 0  # of the files in the books, as far as they were weighed
+
+    def __bool__(self) -> bool:
+        """Is this the folder of a harvest?"""
+        return any((self._folder / name).exists() for name in (MARK, SEARCHES))
+
+    @property
+    def harvest(self) -> str | None:
+        """Whose folder it is."""
+        mark = self._folder / MARK
+        return mark.read_text(encoding="utf-8", errors="replace").strip() if mark.exists() else None
+
+    def claim(self, harvest: str) -> bool:
+        """Make this the folder of a harvest; False if it is another's. It may be moved."""
+        mark = self._folder / MARK
+        if self and self.harvest != harvest:
+            return False
+        try:
+            if not self:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                part = mark.with_name(f"{MARK}.part")
+                part.write_text(harvest, encoding="utf-8")
+                make_durable(part)
+                part.replace(mark)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._place = Place(self._folder, mark, name=self._folder)
+        return True
+
+    def check_place(self) -> None:
+        """Raises StateDamaged if this is not the folder any more that was claimed."""
+        if self._place is not None:
+            self._place()
+
+    def require(self, attachments: Sequence[Attachment]) -> None:
+        """Their files are in the folder that was claimed. One that was made in its place meanwhile
+        may hold some of them."""
+        self.check_place()
+        for file in (file for each in attachments for file in each.media):
+            try:
+                size = (self._folder / file.path).stat().st_size
+            except OSError:
+                size = None
+            if size != file.bytes:
+                raise RetryLater(f"its file {file.path} is not there any more")
+
+    def add(self, attachments: Sequence[Attachment]) -> None:
+        files = [Credit(each.owner, file) for each in attachments for file in each.media]
+        lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
+        self._check()
+        sizes = {name: self._size(name) for name in (SEARCHES, FILES, CREDITS)}
+        with self._all_or_nothing(sizes):
+            self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
+            self._append(FILES, b"".join(lines))
+            self._append(CREDITS, _csv(files, header=bool(files) and not sizes[CREDITS]))
+            self._flush()
+        self.check_place()  # else they may have been opened anew in another folder
+        self.bytes += sum(each.media.bytes for each in files)
+
+    def weigh(self) -> None:
+        """Count the bytes of what earlier runs wrote down."""
+        path = self._folder / FILES
+        if path.exists():
+            with path.open("rb") as lines:
+                whole = (line for line in lines if _owner_in_json(line))
+                self.bytes = sum(orjson.loads(line)["bytes"] for line in whole)
+
+    def hand_over(self, folder: Path) -> None:
+        """The books as they are, into that folder; the next line begins new ones."""
+        self._check()
+        try:
+            self._sync()
+            self.close()
+            for name in BOOKS:
+                _bring(self._folder / name, folder / name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self.bytes = 0
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def tidy(self, is_finished: Callable[[str], bool]) -> None:
+        """Only finished owners stay: what the others get is written down when they have it."""
+        self.close()
+        for name, owner_in in OWNER_IN.items():
+            lines = self._tail(name)
+            owners = [owner_in(line) for line in lines]
+            known = {owner for owner in owners if owner and is_finished(owner)} | {COLUMNS[1]}
+            kept = [line for line, owner in zip(lines, owners, strict=True) if owner in known]
+            if len(kept) < len(lines):
+                self._replace_tail(name, lines, kept)
+
+    def latest(self, count: int) -> list[str]:
+        """Concepts that got media last, the last one first."""
+        owners = (_owner_in_json(line) for line in reversed(self._tail(FILES)))
+        concepts = dict.fromkeys(each for each in owners if each and not each.startswith("/a/"))
+        return list(concepts)[:count]
+
+    def _tail(self, name: str) -> list[bytes]:
+        """The last lines; of very long books not the one that was cut by reading only the end."""
+        path = self._folder / name
+        if not path.exists():
+            return []
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            lines = file.read().splitlines(keepends=True)
+        return lines[1:] if size > TAIL else lines
+
+    def _replace_tail(self, name: str, lines: Sequence[bytes], kept: Sequence[bytes]) -> None:
+        path = self._folder / name
+        part = path.with_name(f"{name}.part")
+        try:
+            shutil.copyfile(path, part)
+            with part.open("r+b") as file:
+                file.truncate(part.stat().st_size - sum(map(len, lines)))
+                file.seek(0, os.SEEK_END)
+                file.writelines(kept)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _append(self, name: str, text: bytes) -> None:
+        """In one write, so that a kill leaves it whole or not at all."""
+        if not text:
+            return
+        if name not in self._open:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._open[name] = os.open(self._folder / name, flags, 0o600)
+        while text:
+            text = text[os.write(self._open[name], text) :]
+
+    @contextmanager
+    def _all_or_nothing(self, sizes: Mapping[str, int]) -> Iterator[None]:
+        """Whatever goes wrong, the books are as before. Where there was only no room, it comes
+        again."""
+        try:
+            yield
+        except OSError as error:
+            self._cut_back(sizes)
+            if self._failure is None and error.errno in NO_FILES:
+                raise no_more_files(error) from error
+            if self._failure is None and error.errno in NO_ROOM:
+                raise NoRoom(f"{self._folder} has no room left") from error
+            self._failure = self._failure or error
+            raise self._unwritable(self._failure) from error
+
+    def _cut_back(self, sizes: Mapping[str, int]) -> None:
+        try:
+            for name, file in self._open.items():
+                os.ftruncate(file, sizes[name])
+        except OSError as error:
+            self._failure = self._failure or error
+
+    def _check(self) -> None:
+        """What a disk refused once it may forget, and a second try would seem to succeed."""
+        if self._failure is not None:
+            raise self._unwritable(self._failure)
+        self.check_place()
+
+    def _size(self, name: str) -> int:
+        if name in self._open:
+            return os.fstat(self._open[name]).st_size
+        path = self._folder / name
+        return path.stat().st_size if path.exists() else 0
+
+    def _flush(self) -> None:
+        """A power cut costs the last second here too, as it does in graph and pools."""
+        if time.monotonic() - self._flushed > FLUSH_EVERY_S:
+            self._sync()
+            self._flushed = time.monotonic()
+
+    def _sync(self) -> None:
+        try:
+            for file in self._open.values():
+                os.fdatasync(file)
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def _unwritable(self, error: OSError) -> StopHarvest:
+        return StopHarvest(
+            f"{self._folder} cannot be written ({error.strerror}): fix this, then start again"
+        )
+
+
+def _bring(book: Path, to: Path) -> None:
+    """Behind what is there, which happens only if a harvest went on over an unfinished handover.
+    Lines that stand there twice then do no harm."""
+    if not to.exists() and book.exists():
+        book.replace(to)
+    elif book.exists():
+        size = to.stat().st_size
+        try:
+            with to.open("ab") as file, book.open("rb") as more:
+                shutil.copyfileobj(more, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:  # torn, its last line would spoil the next
+            os.truncate(to, size)
+            raise
+        book.unlink()
+
+
+def divide(folder: Path, most: int, place: Callable[[int], Path]) -> None:
+    """The books there, cut between owners into parts that list about so many files each."""
+    part_of = _parts(folder, most)
+    for name, owner_in in OWNER_IN.items():
+        if not (folder / name).exists():
+            continue
+        with ExitStack() as stack, (folder / name).open("rb") as lines:
+            parts: dict[int, IO[bytes]] = {}
+            for line in lines:
+                number = part_of.get(owner_in(line) or "")
+                if number is None:  # the head of a table, or torn
+                    continue
+                if number not in parts:
+                    parts[number] = stack.enter_context((place(number) / name).open("wb"))
+                    parts[number].write(_csv([], header=True) if name == CREDITS else b"")
+                parts[number].write(line)
+
+
+def _parts(folder: Path, most: int) -> dict[str, int]:
+    """The number of the part that an owner goes into."""
+    found: dict[str, int] = {}
+    number = files = 0
+    for owner in _owners(folder / FILES):
+        if owner not in found and files >= most:
+            number, files = number + 1, 0
+        found.setdefault(owner, number)
+        files += 1
+    for owner in _owners(folder / SEARCHES):
+        found.setdefault(owner, number)  # those without any file
+    return found
+
+
+def _owners(book: Path) -> Iterator[str]:
+    if book.exists():
+        with book.open("rb") as lines:
+            yield from filter(None, map(_owner_in_json, lines))
+
+
+def gist(reason: str) -> str:
+    """A reason without what differs from file to file, so that reasons can be counted.
+
+    >>> gist("too many pixels (30000x30000)"), gist("not an image: HTML")
+    ('too many pixels', 'not an image')
+    >>> gist("HTTP 404 for http://example.org/a.jpg"), gist("looks like image/1")
+    ('HTTP 404', 'looks like another')
+    >>> gist("example.org leads to a private address (10.0.0.1)")
+    'a private address'
+    """
+    general = re.split(r" \(|:| for ", reason)[0]
+    general = re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
+    return re.sub(r"^\S+ (is|leads to) (a private address)$", r"\2", general)
+
+
+def _owner_in_json(line: bytes) -> str | None:
+    """None if the line was torn by a power cut."""
+    try:
+        owner: str = orjson.loads(line)["owner"]
+        return owner if line.endswith(b"\n") else None
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def _owner_in_csv(line: bytes) -> str | None:
+    try:
+        cells = next(csv.reader([line.decode(errors="replace")]), [])
+    except csv.Error:
+        return None
+    return cells[1] if len(cells) == len(COLUMNS) and line.endswith(b"\n") else None
+
+
+def _line(value: Mapping[str, object]) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _csv(credits: Sequence[Credit], header: bool) -> bytes:
+    text = io.StringIO(newline="")
+    if credits or header:
+        as_csv(credits, text, header)
+    return text.getvalue().encode()
+
+
+OWNER_IN = {FILES: _owner_in_json, CREDITS: _owner_in_csv, SEARCHES: _owner_in_json}

@@ -1,1 +1,0 @@
-"""A server that answers like ConceptNet's web API, over assertions on this disk."""

@@ -1,0 +1,310 @@
+"""One way out to the network.
+
+Promise: an answer is whole, within its byte limit and its total deadline, or an error says what to
+do next. Hosts get no more requests than their limits allow and are left alone when they ask for it.
+Only public addresses are asked, and hosts the settings name; a redirect changes nothing about that.
+The environment's proxy variables change nothing; with proxies set no request goes direct.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import requests
+import urllib3
+
+from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
+from ..proxy import Proxies, without_password
+from ..settings import HttpSettings
+from .body import Memory, pass_on, pour, skip
+from .body import Sink as Sink
+from .deadline import DeadlineAdapter, bear
+from .guard import Guard, host_named, host_of
+from .limits import Limit as Limit
+from .limits import Limits, merged, pause_asked
+
+logger = logging.getLogger(__name__)
+
+MAX_REDIRECTS = 5
+FIRST_GAP_S = 0.5
+TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+NO_SECRETS = frozenset({"Range", "If-Range"})
+NO_LIMITS: Mapping[str, Limit] = MappingProxyType({})
+NO_ADDRESSES = (requests.exceptions.InvalidURL, urllib3.exceptions.LocationValueError)
+NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes  # empty if a sink took it
+    url: str  # after redirects
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request as the statistics see it."""
+
+    host: str
+    status: int = 0  # 0: no answer
+    size: int = 0
+    seconds: float = 0.0
+
+
+class Asking(NamedTuple):
+    """What one host is asked for, and how."""
+
+    url: str
+    host: str
+    headers: Mapping[str, str]
+    into: Sink
+    timeout: urllib3.Timeout
+    tries: int
+    silence: float | None
+
+
+class Client:
+    """Asks hosts for things, politely. Any number of threads may share one.
+
+    `trusted` and the setting private_hosts name hosts, with their ports, that may be asked though
+    their addresses are not public. `budgets` is the file that carries limits for a day over a
+    restart; without one they begin anew.
+    """
+
+    def __init__(
+        self,
+        settings: HttpSettings,
+        proxies: Proxies | None,
+        stop: Event,
+        connections: int = 16,
+        *,
+        limits: Mapping[str, Limit] = NO_LIMITS,
+        trusted: Collection[str] = (),
+        budgets: Path | None = None,
+    ) -> None:
+        self._settings = settings
+        self._proxies = proxies or Proxies(())
+        self._stop = stop
+        self._adapter = DeadlineAdapter(connections, Guard({*trusted, *settings.private_hosts}))
+        self._timeout = self._timeout_of(settings.answer_timeout_s)
+        self._limits = Limits(merged(limits, settings.limits), stop, budgets)
+        self._headers = {
+            "User-Agent": user_agent(settings.contact),
+            "Accept-Encoding": "gzip, deflate",
+        }
+        self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
+
+    def close(self) -> None:
+        self._adapter.close()
+        self._limits.close()
+
+    def get(
+        self,
+        url: str,
+        accept: str,
+        tries: int | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        into: Sink | None = None,
+        seconds: float | None = None,
+        silence: float | None = None,
+    ) -> Answer:
+        """The answer to a GET, after retries and redirects; only 2xx is an answer.
+
+        `headers` may hold credentials: another host does not get them. `seconds` are for each
+        whole answer. With `silence` a sink gets the body as it was sent, however long that takes:
+        only so many seconds without a byte end it.
+        """
+        own = self._headers | {"Accept": accept}
+        own |= {name: value for name, value in (headers or {}).items() if name in NO_SECRETS}
+        if into is not None:
+            own["Accept-Encoding"] = "identity"
+        asking = Asking(
+            url,
+            _host(url),
+            {**own, **headers} if headers else own,
+            Memory(self._settings.max_bytes) if into is None else into,
+            self._timeout if seconds is None else self._timeout_of(seconds),
+            tries or self._settings.tries,
+            silence,
+        )
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self._get_with_retries(asking)
+            if answer.status not in REDIRECTS:
+                return answer
+            asking = _redirected(asking, answer, own)
+        raise GiveUp(f"redirected too often, at last to {_shown(asking.url)}")
+
+    def let_rest(self, host_or_url: str, reason: str, seconds: float | None = None) -> float:
+        """Nobody asks this host for so long, or for a while that grows; how long that is."""
+        host = _host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
+        return self._limits.rests.begin(host, reason, seconds)
+
+    def _timeout_of(self, seconds: float) -> urllib3.Timeout:
+        return urllib3.Timeout(connect=self._settings.connect_timeout_s, read=seconds)
+
+    def _get_with_retries(self, asking: Asking) -> Answer:
+        for attempt in itertools.count(1):
+            try:
+                return self._judge(asking, self._get_once(asking))
+            except ServerTrouble:
+                if attempt >= asking.tries:
+                    raise
+                self._wait(FIRST_GAP_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+        raise AssertionError("unreachable")
+
+    def _judge(self, asking: Asking, answer: Answer) -> Answer:
+        """2xx and redirects pass; everything else says what to do next."""
+        host, status = asking.host, answer.status
+        if status == 429 or (status == 503 and "Retry-After" in answer.headers):
+            pause = pause_asked(answer.headers.get("Retry-After", ""))
+            reason = f"{host} asks for a pause (HTTP {status})"
+            raise Unavailable(reason, self._limits.rests.begin(host, f"HTTP {status}", pause))
+        if status in TRY_AGAIN:
+            raise ServerTrouble(f"{_name(asking)} answered HTTP {status}")
+        self._limits.rests.end(host)
+        if not 200 <= status < 300 and status not in REDIRECTS:
+            raise BadStatus(f"HTTP {status} for {_shown(asking.url)}", status)
+        return answer
+
+    def _get_once(self, asking: Asking) -> Answer:
+        turns = self._limits.take_turn(asking.host)
+        exchange = Exchange(asking.host)
+        begun = time.monotonic()
+        try:
+            return self._ask(asking, exchange)
+        finally:
+            if turns is not None:
+                turns.give_back(begun, exchange.size)
+
+    def _ask(self, asking: Asking, exchange: Exchange) -> Answer:
+        proxy = self._proxies.next() if self._proxies else None
+        begun = time.monotonic()
+        was_asked = True
+        try:
+            answer = self._exchange(asking, proxy, exchange)
+        except NO_ADDRESSES as error:
+            was_asked = False
+            raise GiveUp(f"no web address: {_shown(asking.url)}") from error
+        except NETWORK_ERRORS as error:
+            exchange.status = 0
+            if getattr(_root(error), "errno", None) in NO_FILES:
+                was_asked = False
+                raise Unavailable(f"no more connections can be opened ({_cause(error)})") from error
+            if proxy:
+                self._proxies.bench(proxy, _cause(error))
+            raise ServerTrouble(f"{_name(asking)}: {_cause(error)}") from error
+        except GiveUp:
+            was_asked = exchange.status > 0  # the guard let nobody ask
+            raise
+        finally:
+            exchange.seconds = time.monotonic() - begun
+            if was_asked:
+                self.exchanges.put(exchange)
+                if logger.isEnabledFor(logging.DEBUG):
+                    _tell(asking.url, exchange, proxy)
+        if proxy:
+            self._rate_proxy(proxy, answer.status)
+        return answer
+
+    def _rate_proxy(self, proxy: str, status: int) -> None:
+        if status != 407:
+            self._proxies.praise(proxy)
+            return
+        self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
+        raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
+
+    def _exchange(self, asking: Asking, proxy: str | None, exchange: Exchange) -> Answer:
+        response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
+        exchange.status = response.status
+        try:
+            for count in _read(response, asking):
+                exchange.size += count
+        except BaseException:
+            response.close()  # half an answer: this connection is of no further use
+            raise
+        body = bytes(asking.into.body) if isinstance(asking.into, Memory) else b""
+        return Answer(response.status, response.headers, body, asking.url)
+
+    def _wait(self, seconds: float) -> None:
+        logger.debug("waits %.2f s before it asks again", seconds)
+        if self._stop.wait(seconds):
+            raise Interrupted("stopping")
+
+
+def _tell(url: str, asked: Exchange, proxy: str | None) -> None:
+    told = f"HTTP {asked.status}" if asked.status else "no answer"
+    way = f" through {without_password(proxy)}" if proxy else ""
+    text = "GET %s%s: %s, %d bytes in %.3f s"
+    logger.debug(text, _shown(url), way, told, asked.size, asked.seconds)
+
+
+def _read(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
+    if not 200 <= response.status < 300:
+        return skip(response)
+    if asking.silence is None:
+        return pour(response, asking.into)
+    bear(response, asking.silence)
+    return pass_on(response, asking.into)
+
+
+def user_agent(contact: str) -> str:
+    return f"Sheaf/0.1 (knowledge graph harvester{'; ' + contact if contact else ''})"
+
+
+def _redirected(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
+    """The same for where the answer sends us; credentials only to the same host, and as safely."""
+    location = answer.headers.get("Location", "")
+    try:
+        url = urljoin(asking.url, location) if location else ""
+    except ValueError:
+        url = ""
+    host = _host(url)
+    is_less_safe = urlsplit(asking.url).scheme == "https" != urlsplit(url).scheme
+    headers = own if host != asking.host or is_less_safe else asking.headers
+    return asking._replace(url=url, host=host, headers=headers)
+
+
+def _host(url: str) -> str:
+    try:
+        return host_of(url)
+    except ValueError:
+        raise GiveUp(f"no web address: {_shown(url)}") from None
+
+
+def _name(asking: Asking) -> str:
+    return urlsplit(asking.url).hostname or ""
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in a few words, without addresses that may hold a password."""
+    error = _root(error)
+    if isinstance(error, TimeoutError):
+        return "no complete answer in time"
+    return f"{type(error).__name__}: {error}"[:200] if str(error) else type(error).__name__
+
+
+def _root(error: BaseException) -> BaseException:
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return error
+
+
+def _shown(url: str) -> str:
+    try:
+        return without_password(url) + urlsplit(url).path
+    except ValueError:
+        return "one that cannot be read"

@@ -1,0 +1,258 @@
+"""How often, how many at once and how fast a host is asked, and when not at all.
+
+Promise: a host gets no more than its limits allow, over a restart too where a limit is for a day;
+a host that rests is not asked. Nobody waits here for longer than a minute: who would have to is
+told when to come back, and stopping ends every wait.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, PriorityQueue
+from threading import Event
+from typing import NamedTuple
+
+from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
+
+from ..errors import Interrupted, Unavailable, UsageError
+from .budgets import DAY_S, Budgets
+from .guard import host_named
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 60.5  # a limit for a minute is waited for
+STOP_SEEN_WITHIN_S = 0.25
+BUSY_S = 15.0
+FIRST_REST_S = 60.0
+LONGEST_REST_S = 3600.0
+MOST_DOUBLINGS = 10
+PERIODS = {
+    "second": Duration.SECOND,
+    "minute": Duration.MINUTE,
+    "hour": Duration.HOUR,
+    "day": Duration.DAY,
+}
+
+
+class Limit(NamedTuple):
+    """Of one host."""
+
+    rates: tuple[str, ...] = ()  # "20/minute", "200/day"; one for a day survives a restart
+    at_once: int | None = None  # connections at the same time
+    bytes_per_s: float | None = None  # alone it means one connection at a time
+
+    @property
+    def is_for_days(self) -> bool:
+        return any(rate.endswith("/day") for rate in self.rates)
+
+    @property
+    def most(self) -> int:
+        return max(int(rate.partition("/")[0]) for rate in self.rates)
+
+
+def merged(limits: Mapping[str, Limit], rates: Mapping[str, tuple[str, ...]]) -> dict[str, Limit]:
+    """The limits by host; the rates that the user has set come before those we know of."""
+    known = {host_named(host): limit for host, limit in limits.items()}
+    for name, own in rates.items():
+        if not own:
+            raise UsageError(f"http.limits for {name}: give at least one, like 120/minute")
+        host = host_named(name)
+        known[host] = known.get(host, Limit())._replace(rates=tuple(own))
+    return known
+
+
+def pause_asked(retry_after: str) -> float | None:
+    """Seconds, or a date, as a header asks for them, within reason; None if it is neither.
+
+    >>> pause_asked("7"), pause_asked("31536000"), pause_asked("soon")
+    (7.0, 3600.0, None)
+    """
+    if retry_after.strip().isdecimal():
+        return min(float(retry_after), LONGEST_REST_S)
+    try:
+        left = email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(0.0, left), LONGEST_REST_S)
+
+
+class Rests:
+    """Who is left alone until when. From any thread: each step is one assignment."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, tuple[float, str]] = {}
+        self._rests: dict[str, int] = {}
+
+    def require_none(self, host: str) -> None:
+        until, reason = self._until.get(host, (0.0, ""))
+        left = until - time.monotonic()
+        if left > 0:
+            raise Unavailable(f"{host} rests for another {left:.0f} s: {reason}", delay=left)
+
+    def begin(self, host: str, reason: str, seconds: float | None) -> float:
+        """How long the host is left alone: as long as asked, else a while that grows.
+
+        Requests under way together are refused together: that is one rest, not several, and the
+        longest of them.
+        """
+        rests = self._rests.get(host, 0)  # read before and written after the other: no lock needed
+        now = time.monotonic()
+        before, _ = self._until.get(host, (0.0, ""))
+        if before <= now or not rests:
+            rests += 1
+        own = FIRST_REST_S * 2 ** min(rests - 1, MOST_DOUBLINGS) * random.uniform(0.9, 1.1)
+        pause = min(own, LONGEST_REST_S) if seconds is None else min(max(0.0, seconds), DAY_S)
+        pause = max(before - now, pause)
+        self._until[host] = (now + pause, reason)
+        self._rests[host] = rests
+        logger.debug("%s is not asked for %.1f s: %s", host, pause, reason)
+        return pause
+
+    def end(self, host: str) -> None:
+        """It answered: the next rest counts as the first."""
+        self._rests.pop(host, None)
+
+
+class Turns:
+    """The turns of one host: its limits, kept. Any number of threads may share it."""
+
+    def __init__(self, host: str, limit: Limit, stop: Event) -> None:
+        self._host = host
+        self._limit = limit
+        self._stop = stop
+        self._bucket = _bucket(host, limit.rates) if limit.rates else None
+        self._places = _places(limit)
+        self.on_ask: Callable[[str], object] = lambda host: None
+
+    def take(self, require_no_rest: Callable[[str], object]) -> None:
+        """Returns when the host may be asked; then `give_back` must follow."""
+        place = self._take_place()
+        try:
+            if (left := place - time.monotonic()) > 0:
+                self._wait(left, f"{self._limit.bytes_per_s:,.0f} bytes a second", 0.0)
+            self._await_rate(require_no_rest)
+            self.on_ask(self._host)
+        except BaseException:
+            self._leave_place(place)
+            raise
+
+    def give_back(self, begun: float, size: int) -> None:
+        """So many bytes came. The place is free again when they have had their time."""
+        speed, places = self._limit.bytes_per_s, self._limit.at_once or 1
+        self._leave_place(begun + size * places / speed if speed else 0.0)
+
+    def remember(self, ages: Sequence[float]) -> None:
+        """Requests were made so many seconds ago, before we began."""
+        if self._bucket is not None:
+            now = _now(self._bucket)
+            moments = sorted(now - int(age * 1000) for age in ages)
+            self._bucket.items = [RateItem(self._host, moment) for moment in moments]
+
+    def _take_place(self) -> float:
+        """Since when it is free."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self._places is not None:
+            with suppress(Empty):
+                return self._places.get(timeout=STOP_SEEN_WITHIN_S)
+            if self._stop.is_set():
+                raise Interrupted("stopping")
+            if time.monotonic() > deadline:
+                most = self._limit.at_once or 1
+                raise Unavailable(f"all {most} connections to {self._host} are busy", BUSY_S)
+        return 0.0
+
+    def _leave_place(self, free_at: float) -> None:
+        if self._places is not None:
+            self._places.put(free_at)
+
+    def _await_rate(self, require_no_rest: Callable[[str], object]) -> None:
+        """A rest that begins while we wait counts too."""
+        bucket, begun = self._bucket, time.monotonic()
+        while True:
+            require_no_rest(self._host)
+            if bucket is None:
+                return
+            now = _now(bucket)
+            bucket.leak(now)
+            if bucket.put(RateItem(self._host, now)):
+                return
+            waited = time.monotonic() - begun
+            self._wait(_until_room(bucket, now), " and ".join(self._limit.rates), waited)
+
+    def _wait(self, seconds: float, allowed: str, waited: float) -> None:
+        if waited + seconds > PATIENCE_S:
+            until = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + seconds))
+            raise Unavailable(
+                f"{self._host} allows {allowed}: not to be asked before {until}", delay=seconds
+            )
+        logger.debug("waits %.2f s for %s, which allows %s", seconds, self._host, allowed)
+        if self._stop.wait(seconds):
+            raise Interrupted("stopping")
+
+
+class Limits:
+    """The limits and the rests of all hosts."""
+
+    def __init__(self, limits: Mapping[str, Limit], stop: Event, budgets: Path | None) -> None:
+        self._turns = {host: Turns(host, limit, stop) for host, limit in limits.items()}
+        self.rests = Rests()
+        for_days = {host: limit.most for host, limit in limits.items() if limit.is_for_days}
+        self._budgets = Budgets(budgets, for_days) if budgets and for_days else None
+        if self._budgets is not None:
+            for host in for_days:
+                self._turns[host].remember(self._budgets.ages(host))
+                self._turns[host].on_ask = self._budgets.record
+
+    def take_turn(self, host: str) -> Turns | None:
+        """Returns when the host may be asked. Most hosts have no limits, and so no turns."""
+        self.rests.require_none(host)
+        turns = self._turns.get(host)
+        if turns is not None:
+            turns.take(self.rests.require_none)
+        return turns
+
+    def close(self) -> None:
+        if self._budgets is not None:
+            self._budgets.close()
+
+
+def _bucket(host: str, rates: Sequence[str]) -> InMemoryBucket:
+    parsed = []
+    for rate in rates:
+        count, _, period = rate.partition("/")
+        if not count.isdecimal() or not int(count) or period not in PERIODS:
+            raise UsageError(f"http.limits for {host}: {rate!r} is not like 120/minute")
+        parsed.append(Rate(int(count), PERIODS[period]))
+    try:
+        return InMemoryBucket(parsed)
+    except ValueError as error:
+        raise UsageError(
+            f"http.limits for {host}: let a longer period allow more in all but not more per second"
+        ) from error
+
+
+def _places(limit: Limit) -> PriorityQueue[float] | None:
+    """Since when each place is free; the longest free is taken first."""
+    if limit.at_once is None and not limit.bytes_per_s:
+        return None
+    places: PriorityQueue[float] = PriorityQueue()
+    for _ in range(limit.at_once or 1):
+        places.put(0.0)
+    return places
+
+
+def _now(bucket: InMemoryBucket) -> int:
+    return int(bucket.now())  # type: ignore[no-untyped-call]
+
+
+def _until_room(bucket: InMemoryBucket, now: int) -> float:
+    """Seconds until the request that fills the tightest limit is old enough."""
+    filling = ((rate, bucket.peek(rate.limit - 1)) for rate in bucket.rates)
+    waits = [item.timestamp + rate.interval - now + 1 for rate, item in filling if item]
+    return max(waits, default=1) / 1000

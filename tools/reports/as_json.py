@@ -1,0 +1,51 @@
+"""What is known of a harvest, for programs: numbers, lists and nothing as such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+
+from ..journal import facts
+from .text import SPANS, View, series
+
+
+def as_json(view: View) -> str:
+    seen, assist, course, left_ = view.seen, view.seen.assist, view.course, view.left
+    told = {
+        "pools": seen.pools,
+        "graph": view.graph._asdict() if view.graph else None,
+        "done": seen.done,
+        "failures": seen.failures,
+        "harvest": facts.typed(seen.facts),
+        "file": str(view.file),
+        "format": seen.format,
+        "time": view.now,
+        "running": view.running._asdict() if view.running else None,
+        "paused_since": view.paused_since,
+        "source_file": seen.file._asdict() if seen.file else None,
+        "runs": assist.runs,
+        "worked_s": assist.worked + course.since_told,
+        "sampled_at": assist.samples[-1].time if assist.samples else None,
+        "rates_per_s": {
+            name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}
+            for name, value, is_told, _ in series(seen)
+        },
+        "left_s": left_.time._asdict() if left_.time else None,
+        "left_unknown": left_.why or None,
+        "left_at_least_s": left_.time.low if left_.time else left_.least,
+        "hosts": {name: {"requests": n, "bytes": b} for name, (n, b) in assist.hosts.items()},
+        "media": [
+            {"kind": kind, "provider": provider, "files": n}
+            for (kind, provider), n in seen.media.items()
+        ],
+        "failures_by_gist": [group._asdict() for group in seen.groups],
+        "chores": {name: chore._asdict() for name, chore in assist.chores.items()},
+        "snapshots": [copy._asdict() for copy in view.copies],
+    }
+    return orjson.dumps(told, default=str).decode()
+
+
+def failed_as_json(rows: Iterable[tuple[str, str, int]]) -> str:
+    names = ("uri", "reason", "attempts")
+    return orjson.dumps([dict(zip(names, row, strict=True)) for row in rows]).decode()

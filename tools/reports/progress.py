@@ -1,0 +1,237 @@
+"""How far the harvest is: bars on a terminal, lines elsewhere, one an hour in the log, and a table
+at the end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from ..add import Adder, Counts
+from ..assist.run_log import tell_progress
+from ..base.text import size
+from ..engine.pools import Pools
+from ..engine.stage import Stage
+from .bars import Bar
+
+if TYPE_CHECKING:  # history.py needs a table and no network
+    from ..conceptnet.dump.lines import Lines
+    from ..network.client import Client
+
+logger = logging.getLogger(__name__)
+
+LINE_EVERY_S, HOUR_S = 10.0, 3600.0
+
+
+class Progress:
+    """Call it now and then from one thread; it counts the requests as they go by."""
+
+    def __init__(
+        self,
+        pools: Pools,
+        stages: Sequence[Stage],
+        adder: Adder,
+        client: Client,
+        quiet: bool,
+        file: Lines | None = None,
+        is_paused: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.requests: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
+        self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
+        self._begun = time.monotonic()
+        self._line_due = self._begun + LINE_EVERY_S
+        self._hour_due = self._begun + HOUR_S
+        self._file = file  # read by the first stage, if it reads one
+        self._is_paused = is_paused
+        self._bars: dict[str, Bar] = {}
+        if sys.stderr.isatty() and not quiet:
+            self._open_bars()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def traffic(self) -> dict[str, tuple[int, int]]:
+        """Requests and bytes of each host so far."""
+        return {host: (count, self.bytes[host]) for host, count in dict(self.requests).items()}
+
+    def media_rows(self) -> list[tuple[str, int]]:
+        names = {"image": "images", "audio": "sounds", "visual": "gifs"}
+        return [
+            (name, self._adder.media[kind]) for kind, name in names.items() if self._adder.media
+        ]
+
+    def __call__(self) -> None:
+        self._collect()
+        if self._bars:
+            self._draw()
+        elif time.monotonic() >= self._line_due:
+            self._line_due = time.monotonic() + LINE_EVERY_S
+            logger.info("progress %s", self._line())
+        if time.monotonic() >= self._hour_due:
+            self._hour_due += HOUR_S
+            tell_progress(self._line())
+
+    def close(self) -> None:
+        self()
+        for bar in self._bars.values():
+            bar.close()
+
+    def _open_bars(self) -> None:
+        if self._file is not None:
+            self._bars["read"] = Bar("read", self._file.packed, size)
+        for stage in self._shown:
+            self._bars[stage.name] = Bar(stage.name, self._pools.done(stage))
+        self._bars["relations"] = Bar("relations")
+        if any(stage.name == "extend" for stage in self._stages):
+            self._bars["media"] = Bar("media")
+
+    @property
+    def _shown(self) -> Sequence[Stage]:
+        """Of a stage that reads a file, that is shown instead."""
+        return self._stages if self._file is None else self._stages[1:]
+
+    def _draw(self) -> None:
+        pause = "paused" if self._is_paused() else ""
+        if self._file is not None:
+            self._bars["read"].show(self._file.packed, self._file.size, pause)
+        for stage in self._shown:
+            done, active = self._pools.done(stage), self._pools.count(stage.active)
+            total = done + active + self._pools.count(stage.waiting)
+            self._bars[stage.name].show(done, total, pause, f"{active} at work" if active else "")
+        self._bars["relations"].show(self._adder.written, None, pause, verb="written")
+        if "media" in self._bars:
+            self._bars["media"].show(self._adder.media.total(), None, pause, verb="kept")
+
+    def _line(self) -> str:
+        pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
+        pools = f"paused {pools}" if self._is_paused() else pools
+        adder, requests = self._adder, self.requests.total()
+        line = f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
+        return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
+
+    def _collect(self) -> None:
+        try:
+            while True:
+                exchange = self._client.exchanges.get_nowait()
+                self.requests[exchange.host] += 1
+                self.bytes[exchange.host] += exchange.size
+        except Empty:
+            return
+
+
+@contextmanager
+def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], object]]:
+    """For work whose size is about known; call what it gives with how much more is done."""
+    text = f"{title:9} {{l_bar}}{{bar}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
+    hidden = quiet or not sys.stderr.isatty()
+    with tqdm(total=total, unit="", bar_format=text, disable=hidden, dynamic_ncols=True) as shown:
+
+        def show(number: int) -> None:
+            # What grows meanwhile may be more; tqdm forgets a total that is passed.
+            shown.total = max(shown.total or 0, shown.n + number)
+            shown.update(number)
+
+        yield show
+
+
+@contextmanager
+def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """For bytes of which some may be there already; call it with how many are, and of how many."""
+    hidden = quiet or not sys.stderr.isatty()
+    shown: tqdm[Any] | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        shown = shown or _bytes(title, done, total, hidden)
+        if done < shown.n:
+            shown.initial = 0  # begun anew: what was there before is not there now
+            shown.reset()
+        shown.total = total
+        shown.update(done - shown.n)
+
+    try:
+        yield show
+    finally:
+        if shown is not None:
+            shown.close()
+
+
+def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]:
+    text = f"{title:9} {{l_bar}}{{bar}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
+    text += "{remaining} left"
+    return tqdm(
+        initial=done,
+        total=total,
+        unit="B",
+        unit_scale=True,
+        bar_format=text,
+        disable=hidden,
+        dynamic_ncols=True,
+    )
+
+
+def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
+    """Two columns, numbers to the right."""
+    cells = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
+    left = max((len(name) for name, _ in cells), default=0)
+    right = max((len(v) for _, v in cells if v.replace(",", "").isdigit()), default=0)
+    return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
+
+
+def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
+    """Many short rows beside each other, read downwards."""
+    lines = table(rows).splitlines()
+    height = max(1, -(-len(lines) // count))
+    parts = [lines[at : at + height] for at in range(0, len(lines), height)]
+    beside = zip_longest(*parts, fillvalue="")
+    return "\n".join("    ".join(row).rstrip() for row in beside)
+
+
+def summary(
+    pools: Mapping[str, int],
+    graph: Counts | None,
+    by_type: Mapping[str, int],
+    failures: Mapping[str, int],
+    refusals: Mapping[str, int],
+    progress: Progress,
+    places: Mapping[str, object],
+    read: Mapping[str, int],
+) -> str:
+    """What a person wants to know when the harvest ends."""
+    parts = {
+        "Pools": columns(pools.items()),
+        "Graph": table(_graph_rows(graph)) if graph else "",
+        "Media of this run": table(progress.media_rows()),
+        "Files refused in this run": table(refusals.items()),
+        "Relations by type": columns(by_type.items()),
+        "Failures by reason": table(failures.items()),
+        "Read so far": table(read.items()),
+        "This run": table(_run_rows(progress)),
+        "Where things are": table(places.items()),
+    }
+    return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
+
+
+def _graph_rows(graph: Counts) -> list[tuple[str, int]]:
+    rows = [("concepts", graph.entities), ("relations", graph.relations)]
+    return [*rows, ("media", graph.media)] if graph.media else rows
+
+
+def _run_rows(progress: Progress) -> list[tuple[str, object]]:
+    requests, seconds = progress.requests.total(), progress.seconds
+    rows: list[tuple[str, object]] = [
+        ("requests", requests),
+        ("megabytes", round(progress.bytes.total() / 1e6)),
+        ("seconds", round(seconds)),
+    ]
+    return rows if seconds < 1 else [*rows, ("requests per second", round(requests / seconds))]

@@ -1,0 +1,286 @@
+"""What is known of a harvest, for people.
+
+Promise: no line is longer than 80 columns, whatever hosts and reasons hold, and no character of
+theirs does anything but stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..add import Counts
+from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
+from ..journal import facts
+from ..journal.check import Copy, Verdict
+from ..journal.holder import Running
+from ..journal.reader import Chore, Group, Look
+from . import rates
+from .forecast import Left, left
+from .rates import Course, Value
+from .tables import WIDTH, Row, beside, table, titled
+
+BAR, POOL_BAR = 40, 30
+HOSTS, GROUPS = 8, 8
+SPANS: Mapping[str, float | None] = {"last minute": 60.0, "last hour": 3600.0, "this run": None}
+STAGES = {"fetch": "concepts fetched", "extend": "tasks extended"}
+KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
+CHORES = ("snapshot", "transport")
+
+
+class View(NamedTuple):
+    """Everything a report is made of."""
+
+    file: Path
+    seen: Look
+    graph: Counts | None
+    running: Running | None
+    is_snapshot: bool
+    copies: Sequence[Copy]
+    now: float
+
+    @property
+    def course(self) -> Course:
+        since = self.running.since if self.running else None
+        return rates.course(self.seen.assist.samples, self.seen.counts, since, self.now)
+
+    @property
+    def paused_since(self) -> float | None:
+        return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def left(self) -> Left:
+        return left(self.course, self.seen.pools, limit_of(self.seen.facts))
+
+
+def limit_of(written: Mapping[str, str]) -> int | None:
+    text = written.get("limit", "")
+    return int(text) if text.isdecimal() else None
+
+
+def as_text(view: View, heading: Callable[[str], str] = str) -> str:
+    """`heading` may make a title bold; it must not make it longer to the eye."""
+    graph = view.graph._asdict() if view.graph else {}
+    sections = (
+        _pools(view.seen.pools),
+        _rates(view),
+        _hosts(view.seen.assist.hosts),
+        _media(view.seen.media),
+        _failures(view.seen.groups),
+        _assist(view),
+        titled("Graph", table([(name, f"{number:,}") for name, number in graph.items()])),
+    )
+    lines = _head(view)
+    for first, *rest in filter(None, sections):
+        title, space, beside = first.partition(" ")
+        lines += ["", heading(title) + clipped(space + beside, WIDTH - len(title))]
+        lines += [clipped(line, WIDTH) for line in rest]
+    return "\n".join(lines)
+
+
+def brief(view: View) -> str:
+    """How far it is and how fast, for a notice."""
+    sections = (_head(view), _pools(view.seen.pools), _rates(view), _failures(view.seen.groups))
+    return "\n\n".join("\n".join(section) for section in sections if section)
+
+
+def _head(view: View) -> list[str]:
+    world = view.seen.facts.get("world", "a harvest")
+    lines = [
+        f"{_end_of(view.file)}: {plain(world)}",
+        _whether_it_runs(view),
+        _whether_it_is_paused(view),
+        _whether_a_file_is_read(view.seen),
+        _share(view.seen),
+        _time_left(view),
+    ]
+    return [clipped(line, WIDTH) for line in lines if line]
+
+
+def _share(seen: Look) -> str:
+    known, noun = sum(seen.known.values()), facts.noun(seen.facts)
+    done = seen.known.get("finished", 0) + seen.known.get("failed", 0)
+    share = done / known if known else 0.0
+    text = f"{done:,} of {known:,} {noun} done ({int(100 * share)}%)"
+    room = max(0, min(BAR, WIDTH - len(text) - 3))
+    return f"[{'#' * int(room * share):<{room}}] {text}"
+
+
+def _whether_it_is_paused(view: View) -> str:
+    if (since := view.paused_since) is None:
+        return ""
+    return f"paused since {date(since)}; `python main.py resume` goes on"
+
+
+def _whether_a_file_is_read(seen: Look) -> str:
+    if seen.file is None:
+        return ""
+    lines = amount(seen.file.lines, "line")
+    return f"the file is read: {lines}" if seen.file.pool == "finished" else f"{lines} read so far"
+
+
+def _end_of(file: Path) -> str:
+    """Of a long path the end tells more."""
+    text = plain(str(file))
+    return text if width(text) <= WIDTH - 20 else "..." + text[-(WIDTH - 25) :]
+
+
+def _whether_it_runs(view: View) -> str:
+    assist = view.seen.assist
+    seconds = assist.worked + view.course.since_told
+    worked = f"{duration(seconds)} worked in {amount(assist.runs, 'run')}"
+    if view.running is not None:
+        since = f"runs since {date(view.running.since)} (process {view.running.pid})"
+        return f"{since}; {worked}" if assist.runs else since
+    last = assist.samples[-1].time if assist.samples else None
+    told = f"as it was {ago(view.now - last)}" if last else ""
+    if not view.is_snapshot:
+        told = f"not running; last active {date(last)}" if last else "not running"
+    return "; ".join(part for part in (told, worked if assist.runs else "") if part)
+
+
+def _time_left(view: View) -> str:
+    if not any(name.startswith(("to_", "on_")) and n for name, n in view.seen.pools.items()):
+        return ""
+    told = view.left
+    if told.time is not None:
+        low, likely, high = (roughly(each) for each in told.time)
+        text = f"about {likely} ({low} to {high})" if likely != "0 s" else "nothing is left"
+    elif told.least >= 60:
+        text = f"{told.why} (at least {roughly(told.least)})"
+    else:
+        text = told.why
+    return f"time left: {text}" + (_when(view) if told.time and told.time.likely > 0 else "")
+
+
+def _when(view: View) -> str:
+    if view.running is None:
+        return ", once it runs again"
+    return "" if view.paused_since is None else ", once it is resumed"
+
+
+def _pools(pools: Mapping[str, int]) -> list[str]:
+    known = sum(pools.values()) or 1
+    rows = [
+        (plain(name), f"{n:,}", "#" * max(round(POOL_BAR * n / known), n > 0))
+        for name, n in pools.items()
+    ]
+    return titled("Pools", table(rows, left=(0, 2)))
+
+
+def _rates(view: View) -> list[str]:
+    course = view.course
+    if len(course.samples) < 2:
+        young = ["  not yet: it has only begun"]
+        return titled("Rates", young if view.running else [])
+    rows: list[Row] = [("", "so far", *SPANS)]
+    counts = view.seen.counts
+    for name, value, is_told, shown in series(view.seen):
+        spans = [course.rate(value, span, is_told) for span in SPANS.values()]
+        last = course.samples[-1] if is_told else course.samples[-1]._replace(counts=counts)
+        total = value(last)
+        rows.append((name, shown(total), *(_rate_text(each, shown) for each in spans)))
+    return beside("Rates", table(rows))
+
+
+Shown = Callable[[float], str]
+
+
+def series(seen: Look) -> list[tuple[str, Value, bool, Shown]]:
+    """What is measured: its name, its value, if only samples know it, how it is written."""
+    done = [each for each in seen.done if seen.file is None or each != "fetch"]
+    named = [(STAGES.get(each, plain(each)), rates.done(each)) for each in done]
+    counted = [*named, ("media files", rates.media)] if seen.media else named
+    rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
+    return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _rate_text(rate: float | None, shown: Shown) -> str:
+    if rate is None:
+        return "-"
+    return f"{size(rate)}/s" if shown is size else pace(rate)
+
+
+def _hosts(hosts: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The most asked ones, the rest together."""
+    rows = [(plain(name), *numbers) for name, numbers in hosts.items()]
+    shown, rest = rows[:HOSTS], rows[HOSTS:]
+    if rest:
+        shown.append((amount(len(rest), "other"), sum(r[1] for r in rest), sum(r[2] for r in rest)))
+    cells: list[Row] = [(name, f"{n:,}", size(bytes_)) for name, n, bytes_ in shown]
+    return beside("Hosts", table([("", "requests", "bytes"), *cells])) if cells else []
+
+
+def _media(media: Mapping[tuple[str, str], int]) -> list[str]:
+    if not media:
+        return []
+    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
+    by_provider = {
+        provider: [media.get((kind, provider), 0) for kind in kinds]
+        for provider in dict.fromkeys(provider for _, provider in media)
+    }
+    rows = sorted(by_provider.items(), key=lambda row: (-sum(row[1]), row[0]))
+    totals = [sum(column) for column in zip(*by_provider.values(), strict=True)]
+    cells: list[Row] = [
+        (plain(name), *(f"{n:,}" for n in (*row, sum(row))))
+        for name, row in [*rows, ("all", totals)]
+    ]
+    titles = [KINDS.get(kind, plain(kind)) for kind in kinds]
+    return beside("Media", table([("", *titles, "all"), *cells]))
+
+
+def _failures(groups: Sequence[Group]) -> list[str]:
+    digits = max((len(f"{group.number:,}") for group in groups), default=0)
+    lines = []
+    for group in groups[:GROUPS]:
+        lines.append(f"  {group.number:>{digits},}  {plain(group.gist)}")
+        examples = ", ".join(plain(uri) for uri, _ in group.examples)
+        lines.append(f"  {'':{digits}}    {examples}")
+    if rest := groups[GROUPS:]:
+        number = sum(group.number for group in rest)
+        lines.append(f"  {number:>{digits},}  for {amount(len(rest), 'other reason')}")
+    return titled("Failures", lines)
+
+
+def _assist(view: View) -> list[str]:
+    if view.is_snapshot:
+        return []
+    chores = view.seen.assist.chores
+    names = [*(name for name in CHORES if name in chores), *sorted(chores.keys() - set(CHORES))]
+    rows = [(plain(name), text) for name in names for text in _chore(chores[name], view.now)]
+    if "transport" not in chores:
+        rows.append(("transport", "none so far"))
+    if view.copies:
+        newest, number = view.copies[-1], amount(len(view.copies), "snapshot")
+        told = f"{number}, the newest {ago(view.now - newest.time)} ({size(newest.size)})"
+        rows.append(("kept", told))
+    return titled("Assist", table(rows, left=(0, 1), yielding=1))
+
+
+def _chore(chore: Chore, now: float) -> list[str]:
+    """The failure first, if it came after what went well."""
+    lines = []
+    if chore.failed_at is not None and chore.failed_at >= (chore.done_at or 0.0):
+        lines.append(f"FAILED {ago(now - chore.failed_at)}: {plain(chore.failure or 'unknown')}")
+    if chore.done_at is not None:
+        lines.append(f"{ago(now - chore.done_at)}: {plain(chore.done or 'done')}")
+    return lines
+
+
+def verdict_line(verdict: Verdict, now: float) -> str:
+    """One line of a check."""
+    name = plain(verdict.path.name)
+    about = f"{size(verdict.size)}, {ago(now - verdict.time)}" if verdict.size else "no bytes"
+    if verdict.trouble:
+        return f"{name}  DAMAGED ({about}): {plain(verdict.trouble)}"
+    uris = amount(verdict.uris, "URI")
+    return f"{name}  sound, format {verdict.format}, {uris}, {about}"
+
+
+def failed_line(uri: str, reason: str, attempts: int) -> str:
+    return f"{plain(uri)}\t{plain(reason)}\t{attempts}"

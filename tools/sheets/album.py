@@ -1,0 +1,111 @@
+"""Media files as parts of a page, and why one of them cannot be.
+
+Promise: only regular files inside the media folder are read, only types of our own list are named
+in a page, and one page embeds no more bytes than its budget. Large pictures are made smaller.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import warnings
+from base64 import b64encode
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from ..add import Media
+
+PAGE_BYTES = 40_000_000
+FILE_BYTES = 50_000_000  # a larger picture is not even read
+BYTES_A_PIXEL = 400  # of a side: a file below that needs no smaller copy
+PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+SOUNDS = frozenset(
+    {"audio/mpeg", "audio/ogg", "audio/opus", "audio/wav", "audio/flac", "audio/mp4", "audio/aac"}
+)
+TYPES = {"image": PICTURES, "visual": PICTURES, "audio": SOUNDS}
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+
+
+class NotShown(Exception):
+    """Why a file is not on the page, in words for the one who looks at it."""
+
+
+class Album:
+    """The files of one page."""
+
+    def __init__(self, folder: Path, budget: int = PAGE_BYTES) -> None:
+        self._folder = folder.resolve()
+        self._budget = self._left = budget
+
+    def data(self, media: Media, side: int) -> str:
+        """The address that holds the file itself; a picture is at most about `side` pixels wide
+        and high."""
+        if media.mime not in TYPES.get(media.kind, ()):
+            raise NotShown("Files of this type are not shown.")
+        content, mime = self._read(media), media.mime
+        if media.kind == "image" and len(content) > side * BYTES_A_PIXEL:
+            content, mime = smaller(content, side), "image/webp"
+        return self._embedded(content, mime)
+
+    def still(self, media: Media, side: int) -> str:
+        """A small picture of an image or of the beginning of a gif."""
+        return self._embedded(smaller(self._read(media), side), "image/webp")
+
+    def _read(self, media: Media) -> bytes:
+        if self._left <= 0:
+            raise self._full()
+        content = read_inside(self._folder, media.path, FILE_BYTES)
+        if media.kind != "image" and len(content) > self._left:
+            raise self._full()
+        return content
+
+    def _embedded(self, content: bytes, mime: str) -> str:
+        if len(content) > self._left:
+            raise self._full()
+        self._left -= len(content)
+        return f"data:{mime};base64,{b64encode(content).decode()}"
+
+    def _full(self) -> NotShown:
+        return NotShown(f"This page is full: it holds {self._budget / 1e6:.0f} MB of media.")
+
+
+def read_inside(folder: Path, path: str, limit: int) -> bytes:
+    """A recorded path is a stranger's: neither `..` nor a link leads out of the folder."""
+    try:
+        place = (folder / path).resolve()
+        if not place.is_relative_to(folder):
+            raise NotShown("Its recorded place is outside of the media folder.")
+        with open(place, "rb", opener=_open) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise NotShown("Its recorded place is no file.")
+            content = file.read(limit + 1)
+    except (OSError, ValueError):
+        raise NotShown("The file is not on this computer.") from None
+    if len(content) > limit:
+        raise NotShown(f"The file is larger than {limit / 1e6:.0f} MB.")
+    return content
+
+
+def _open(place: str, flags: int) -> int:
+    """Without waiting: it may be a pipe that nobody writes to."""
+    return os.open(place, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def smaller(content: bytes, side: int) -> bytes:
+    """A WebP that is upright and at most `side` pixels wide and high."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+                image.draft("RGB", (side, side))  # a large JPEG is not decoded in full
+                upright = ImageOps.exif_transpose(image)
+                clear = upright.has_transparency_data
+                drawn = upright.convert("RGBA" if clear else "RGB")
+        drawn.thumbnail((side, side))
+        written = io.BytesIO()
+        drawn.save(written, "WEBP", quality=80, method=2)
+        return written.getvalue()
+    except Exception:  # Pillow raises anything on hostile bytes, and on strange EXIF of good ones
+        raise NotShown("The picture cannot be read.") from None

@@ -1,0 +1,183 @@
+"""A batch of media on its way: what it holds, in which volumes, and how much of it has arrived.
+
+Promise: what is erased was marked as proven before, on the disk. What a crash leaves half done is
+completed by doing it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+import orjson
+
+from .volume import Member, MemberLost, Volume
+
+logger = logging.getLogger(__name__)
+
+CONTENT, DAMAGED, PLAN, SENT = "content", "damaged", "plan.json", "sent.jsonl"
+
+
+@dataclass(slots=True)
+class Batch:
+    """One that was closed and gathered: what it holds and how much of it has arrived."""
+
+    folder: Path
+    created: str
+    volumes: list[Volume]
+    lost: list[dict[str, str]]
+    sent: dict[str, str] = field(default_factory=dict)  # volume -> its SHA-256
+    proven: set[str] = field(default_factory=set)  # volumes
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def content(self) -> Path:
+        return self.folder / CONTENT
+
+    @property
+    def open_volumes(self) -> list[Volume]:
+        return [each for each in self.volumes if each.name not in self.proven]
+
+    @property
+    def files(self) -> int:
+        return sum(len(each.members) for each in self.volumes)
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.volumes)
+
+    @property
+    def open_size(self) -> int:
+        return sum(each.size for each in self.open_volumes)
+
+    def note_sent(self, volume: Volume, sha256: str, is_proven: bool) -> None:
+        """First this is on the disk; then, if the node has proven it, its files are erased here."""
+        line = {
+            "volume": volume.name,
+            "bytes": volume.size,
+            "sha256": sha256,
+            "proven": is_proven,
+        }
+        append(self.folder / SENT, orjson.dumps(line) + b"\n")
+        self.sent[volume.name] = sha256
+        if is_proven:
+            self.proven.add(volume.name)
+            self.erase(volume)
+
+    def erase(self, volume: Volume) -> None:
+        for member in volume.members:
+            (self.content / member.path).unlink(missing_ok=True)
+
+    def erase_proven(self) -> None:
+        """A crash may have come between the mark and the deed."""
+        for volume in self.volumes:
+            if volume.name in self.proven:
+                self.erase(volume)
+
+    def drop(self, volume: Volume, lost: MemberLost) -> Volume:
+        """The volume without a file that cannot be sent; what is left of that is set aside."""
+        path, aside = self.content / lost.member.path, self.folder / DAMAGED / lost.member.path
+        logger.error("%s stays behind: %s", self.name, lost)
+        if path.exists():
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(aside)
+        members = [each for each in volume.members if each != lost.member]
+        remade = Volume(volume.name, members, volume.is_last)
+        self.volumes[self.volumes.index(volume)] = remade
+        self.lost.append({"path": lost.member.path, "reason": lost.reason})
+        self.save()
+        return remade
+
+    def save(self) -> None:
+        """Another lane may drop a file meanwhile: whoever is last has written all of it."""
+        lost = -1
+        while lost < len(self.lost):
+            lost = len(self.lost)
+            volumes = [{"name": each.name, "members": each.members} for each in self.volumes]
+            plan = {"created": self.created, "volumes": volumes, "lost": self.lost}
+            _write(self.folder / PLAN, orjson.dumps(plan, default=tuple))
+
+    def manifest(self) -> bytes:
+        """What the node must have in the end; every volume is known by its hash by now."""
+        volumes = [
+            {
+                "name": each.name,
+                "bytes": each.size,
+                "sha256": self.sent[each.name],
+                "members": [member._asdict() for member in each.members],
+            }
+            for each in self.volumes
+        ]
+        head: dict[str, Any] = {"format": 1, "batch": self.name, "created": self.created}
+        return orjson.dumps({**head, "volumes": volumes, "lost": self.lost})
+
+
+def read_batch(folder: Path) -> Batch:
+    plan = orjson.loads((folder / PLAN).read_bytes())
+    last = plan["volumes"][-1]["name"]
+    volumes = [
+        Volume(each["name"], [Member(*member) for member in each["members"]], each["name"] == last)
+        for each in plan["volumes"]
+    ]
+    sizes = {each.name: each.size for each in volumes}  # it may have been remade since it was sent
+    noted = [each for each in lines(folder / SENT) if each["bytes"] == sizes[each["volume"]]]
+    sent = {each["volume"]: each for each in noted}
+    proven = {name for name, each in sent.items() if each["proven"]}
+    hashes = {name: each["sha256"] for name, each in sent.items()}
+    return Batch(folder, plan["created"], volumes, plan["lost"], hashes, proven)
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """A last line torn by a power cut is none."""
+    if not path.exists():
+        return
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                yield orjson.loads(line)
+            except orjson.JSONDecodeError:
+                logger.warning("%s has a torn line", path)
+
+
+def append(path: Path, line: bytes) -> None:
+    """Behind a line that was torn it begins a new one."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(path, flags, 0o600)
+    size = os.fstat(file).st_size
+    try:
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        while line:
+            line = line[os.write(file, line) :]
+        os.fsync(file)
+    except OSError:  # a later reader must not believe what the disk may forget
+        os.ftruncate(file, size)
+        raise
+    finally:
+        os.close(file)
+
+
+def _write(path: Path, text: bytes) -> None:
+    part = path.with_suffix(f".{get_ident()}.part")  # lanes may do it together
+    with part.open("wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
