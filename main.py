@@ -204,7 +204,7 @@ def work(
             seen.pools,
             graph_counts,
             by_type,
-            {group.gist: group.number for group in seen.groups},
+            {group.reason_group: group.number for group in seen.groups},
             dict(job.refused.most_common()),
             progress,
             places(settings, page),
@@ -230,7 +230,7 @@ def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> T
         return None
     from tools.commands.ship import transport_of  # it takes paramiko with it
 
-    transport = transport_of(settings, ledger, run_.between, stop)
+    transport = transport_of(settings, ledger, run_.at_quiet_point, stop)
     transport.complete()
     return transport
 

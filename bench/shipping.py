@@ -329,7 +329,7 @@ def ship(config: Path, media: Path) -> dict[str, float]:
     """All that is in this media folder."""
     settings = load(config, {"media": str(media), "state": str(media.parent)})
     with closing(Ledger(media)) as ledger:
-        transport = transport_of(settings, ledger, lambda errand: errand(), Event())
+        transport = transport_of(settings, ledger, lambda work: work(), Event())
         transport.complete()
         begun = now()
         done = transport.ship()
@@ -360,7 +360,7 @@ def extend_all(url: str, count: int, state: Path, config: Path | None) -> dict[s
             check_media(harvest.pools, job.ledger, settings)
             transport = None
             if config is not None:
-                transport = transport_of(settings, job.ledger, harvest.between, stop)
+                transport = transport_of(settings, job.ledger, harvest.at_quiet_point, stop)
                 transport.complete()
             with Assist(harvest, settings, dict, transport) as assist:
                 harvest.run(assist.tick)

@@ -65,6 +65,6 @@ class Proxies:
         self._failures[url] = failures
         logger.warning("proxy %s benched for %.0f s: %s", without_password(url), pause, reason)
 
-    def praise(self, url: str) -> None:
+    def succeeded(self, url: str) -> None:
         """It worked: the next failure counts as the first."""
         self._failures.pop(url, None)

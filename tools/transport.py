@@ -25,7 +25,7 @@ from .settings import TransportSettings
 from .shipping.batch import Batch
 from .shipping.outbox import Outbox
 from .shipping.receipts import Quarantined, Receipts, signature
-from .shipping.sender import Lane, Show, Tries, Volumes, heed
+from .shipping.sender import Sender, Show, Tries, Volumes, raise_if_stopped
 from .shipping.sftp import Node
 
 logger = logging.getLogger(__name__)
@@ -75,14 +75,14 @@ class Transport:
         settings: TransportSettings,
         outbox: Outbox,
         ledger: Ledger,
-        between: Callable[[Callable[[], None]], None],
+        at_quiet_point: Callable[[Callable[[], None]], None],
         stop: Event,
     ) -> None:
         self._settings = settings
         self._folder = settings.folder.rstrip("/")  # which may be the root of a chroot
         self._outbox = outbox
         self._ledger = ledger
-        self._between = between
+        self._at_quiet_point = at_quiet_point
         self._stop = stop
         self._receipts = Receipts(f"{self._folder}/{RECEIVED}", settings.secret)
 
@@ -97,7 +97,7 @@ class Transport:
     def complete(self) -> None:
         """What a crash left half closed, before anybody writes media again."""
         self._outbox.complete(self._ledger)
-        self._ledger.weigh()
+        self._ledger.measure()
 
     def ship(self, only: str | None = None, show: Show = lambda _: None) -> Shipped:
         """All there is; or one batch, even if the node has refused it before."""
@@ -120,7 +120,7 @@ class Transport:
 
     def _close(self) -> None:
         """While it is done nothing finishes, so it must not take long."""
-        self._between(lambda: self._outbox.close(self._ledger))
+        self._at_quiet_point(lambda: self._outbox.close(self._ledger))
         self._outbox.divide()
 
     # --- one batch -------------------------------------------------------------------------
@@ -173,9 +173,9 @@ class Transport:
         return node.size_of(path) or node.size_of(f"{path}.part") or 0
 
     def _send_volumes(self, batch: Batch, show: Show) -> None:
-        volumes = Volumes(batch, self._remote(batch), self._outbox.weigh)
+        volumes = Volumes(batch, self._remote(batch), self._outbox.measure)
         number = min(self._settings.connections, len(batch.open_volumes))
-        lanes = [Lane(self._settings, volumes, self._stop, show) for _ in range(number)]
+        lanes = [Sender(self._settings, volumes, self._stop, show) for _ in range(number)]
         for lane in lanes:
             lane.start()
         for lane in lanes:
@@ -218,7 +218,7 @@ class Transport:
                 self._look_for_receipt(node, batch, round_)
             if not round_.sent or time.monotonic() >= deadline:
                 return
-            heed(self._stop, LOOK_EVERY_S)
+            raise_if_stopped(self._stop, LOOK_EVERY_S)
 
     def _look_for_receipt(self, node: Node, batch: Batch, round_: Round) -> None:
         try:
@@ -235,7 +235,7 @@ class Transport:
         nobody answers for a while."""
         tries = Tries(self._stop)
         while True:
-            heed(self._stop)
+            raise_if_stopped(self._stop)
             try:
                 with closing(Node(self._settings)) as node:
                     return question(node)

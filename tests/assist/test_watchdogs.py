@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from tools.assist.watchdogs import Backlog, Reserve
-from tools.engine.committer import Settler
+from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Stage, Task
@@ -22,7 +22,7 @@ class Scene:
         stages = (Stage("fetch", 2), Stage("extend", 3, folder=folder))
         self.pools = Pools(folder / "pools.db", stages)
         self.fetch, self.extend = (
-            Monitor(each, self.pools, _work, cast(Settler, None), 1, lambda _: None)
+            Monitor(each, self.pools, _work, cast(Committer, None), 1, lambda _: None)
             for each in stages
         )
         self.told: list[str] = []
@@ -34,7 +34,7 @@ class Scene:
     def tell(self, title: str, text: str) -> None:
         self.told.append(title)
 
-    def hasten(self) -> bool:
+    def run_soon(self) -> bool:
         self.hastened += not self.is_shipping
         return not self.is_shipping
 
@@ -45,7 +45,7 @@ class Scene:
     def backlog(self, limit: float) -> Callable[[], None]:
         both = [self.fetch, self.extend]
         begun = lambda: self.begun  # noqa: E731
-        return Backlog(both, lambda: self.waiting, limit, self.tell, self.hasten, begun)
+        return Backlog(both, lambda: self.waiting, limit, self.tell, self.run_soon, begun)
 
 
 def _work(task: Task) -> Done:

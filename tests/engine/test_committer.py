@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.engine.committer import Settler
+from tools.engine.committer import Committer
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
@@ -36,11 +36,11 @@ def settle(
     """Hand everything in while the settler is busy with nothing, so that it is one batch."""
     told: Told = []
     fatal: list[Fatal] = []
-    settler = Settler(pools, store, fatal.append)
+    committer = Committer(pools, store, fatal.append)
     for task, done in results:
-        settler.put(task, done, lambda task, error: told.append((task.uri, error)))
-    settler.start()
-    settler.close(10)
+        committer.put(task, done, lambda task, error: told.append((task.uri, error)))
+    committer.start()
+    committer.close(10)
     return told, fatal
 
 
@@ -125,14 +125,14 @@ def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:
         release.wait(10)
 
     tasks = lease(pools, 6)
-    settler = Settler(pools, store, lambda _: None)
-    settler.start()
-    settler.put(tasks[0], Done("finished", (), "page"), lambda *_: None)
+    committer = Committer(pools, store, lambda _: None)
+    committer.start()
+    committer.put(tasks[0], Done("finished", (), "page"), lambda *_: None)
     assert busy.wait(10)
     for task in tasks[1:]:
-        settler.put(task, Done("finished", (), "page"), lambda *_: None)
+        committer.put(task, Done("finished", (), "page"), lambda *_: None)
     release.set()
-    settler.close(10)
+    committer.close(10)
     assert sizes == [1, 5]
 
 
@@ -143,13 +143,13 @@ def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None
     def store(_: Sequence[Any]) -> None:
         answered.wait(30)
 
-    settler = Settler(pools, store, lambda _: None)
-    settler.put(task, Done("finished", (), "page"), lambda task, _: told.append(task.uri))
-    settler.start()
-    assert not settler.close(0.05)
+    committer = Committer(pools, store, lambda _: None)
+    committer.put(task, Done("finished", (), "page"), lambda task, _: told.append(task.uri))
+    committer.start()
+    assert not committer.close(0.05)
     assert not told and not pools.finished
     answered.set()
-    settler.join(10)
+    committer.join(10)
     assert told == [task.uri]
 
 
@@ -166,37 +166,37 @@ def test_an_errand_comes_after_what_was_handed_in_and_before_what_follows(pools:
         is_busy.set()
         may_go_on.wait(10)
 
-    settler = Settler(pools, store, lambda error: None)
-    settler.start()
-    settler.put(first, Done("finished", records="first"), lambda task, error: None)
+    committer = Committer(pools, store, lambda error: None)
+    committer.start()
+    committer.put(first, Done("finished", records="first"), lambda task, error: None)
     assert is_busy.wait(10)
 
-    def errand() -> None:
+    def work() -> None:
         seen.append(f"errand with {len(pools.finished)} finished")
 
-    asking = Thread(target=settler.between, args=(errand, 10))
+    asking = Thread(target=committer.at_quiet_point, args=(work, 10))
     asking.start()
-    while settler._inbox.empty():
+    while committer._inbox.empty():
         Event().wait(0.001)
-    settler.put(second, Done("finished", records="second"), lambda task, error: None)
+    committer.put(second, Done("finished", records="second"), lambda task, error: None)
     may_go_on.set()
     asking.join(10)
-    settler.close(10)
+    committer.close(10)
     assert seen == ["first", "errand with 1 finished", "second"]
 
 
 def test_an_errand_that_fails_is_its_askers_matter(pools: Pools) -> None:
     (task,) = lease(pools, 1)
-    settler = Settler(pools, lambda records: None, lambda error: None)
-    settler.start()
+    committer = Committer(pools, lambda records: None, lambda error: None)
+    committer.start()
 
     def fails() -> None:
         raise StopHarvest("no room")
 
     with pytest.raises(StopHarvest, match="no room"):
-        settler.between(fails, 10)
-    settler.put(task, Done("finished"), lambda task, error: None)
-    assert settler.close(10)
+        committer.at_quiet_point(fails, 10)
+    committer.put(task, Done("finished"), lambda task, error: None)
+    assert committer.close(10)
     assert len(pools.finished) == 1
 
 
@@ -209,18 +209,20 @@ def test_an_errand_does_not_wait_for_ever_and_is_not_done_later(pools: Pools) ->
         is_busy.set()
         may_go_on.wait(10)
 
-    settler = Settler(pools, store, lambda error: None)
-    settler.start()
-    settler.put(task, Done("finished", records="x"), lambda task, error: None)
+    committer = Committer(pools, store, lambda error: None)
+    committer.start()
+    committer.put(task, Done("finished", records="x"), lambda task, error: None)
     assert is_busy.wait(10)
     with pytest.raises(Unavailable, match="has not answered"):
-        settler.between(lambda: done.append("errand"), 0.01)
+        committer.at_quiet_point(lambda: done.append("errand"), 0.01)
     may_go_on.set()
-    assert settler.close(10)
+    assert committer.close(10)
     assert done == []
 
 
 def test_without_a_running_settler_an_errand_is_done_at_once(pools: Pools) -> None:
     done: list[str] = []
-    Settler(pools, lambda records: None, lambda error: None).between(lambda: done.append("it"), 1)
+    Committer(pools, lambda records: None, lambda error: None).at_quiet_point(
+        lambda: done.append("it"), 1
+    )
     assert done == ["it"]

@@ -12,7 +12,7 @@ from threading import Barrier, Event, Semaphore, Thread, current_thread
 import pytest
 
 from tools.engine import monitor as monitor_module
-from tools.engine.committer import Settler
+from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task, Worker
@@ -29,13 +29,15 @@ class Engine:
         self.file = file
         self.pools = Pools(file, list(stages))
         self.ends: list[Fatal | None] = []
-        self.settler = Settler(self.pools, lambda records: None, self.ends.append)
-        self.settler.start()
+        self.committer = Committer(self.pools, lambda records: None, self.ends.append)
+        self.committer.start()
         self.monitors: list[Monitor] = []
         for stage, work in stages.items():
             feeders = tuple(self.monitors)
             self.monitors.append(
-                Monitor(stage, self.pools, work, self.settler, attempts, self.ends.append, feeders)
+                Monitor(
+                    stage, self.pools, work, self.committer, attempts, self.ends.append, feeders
+                )
             )
 
     def start(self, *uris: str) -> None:
@@ -50,7 +52,7 @@ class Engine:
     def close(self) -> None:
         for monitor in self.monitors:
             monitor.stop()
-        self.settler.close(10)
+        self.committer.close(10)
         self.pools.close()
 
     def join(self) -> dict[str, int]:
@@ -340,7 +342,7 @@ def test_what_does_not_finish_is_taken_back_and_its_late_result_ignored(
     assert harvest.join()["to_fetch"] == 1
     release.set()
     assert late.wait(PATIENCE_S)
-    harvest.settler.close(10)  # whatever it brought has been looked at
+    harvest.committer.close(10)  # whatever it brought has been looked at
     assert harvest.pools.counts()["finished"] == 0
     assert "/c/en/late" not in harvest.pools.to_fetch
 

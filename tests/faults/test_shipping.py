@@ -39,7 +39,7 @@ from tests.support.worlds.conceptnet import World
 from tests.support.worlds.wires import CutWire, StallWire, TcpWire
 from tools import transport
 from tools.assist.watchdogs import Backlog
-from tools.engine.committer import Settler
+from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
@@ -181,12 +181,12 @@ def test_what_is_finished_meanwhile_goes_the_next_time(node: Node, sender: Sende
     growing.parent.mkdir(parents=True)
     growing.write_bytes(b"still on its way")
 
-    def between(errand: Callable[[], None]) -> None:
-        errand()
+    def at_quiet_point(work: Callable[[], None]) -> None:
+        work()
         second.extend(sender.harvest(3000))
 
     second: list[str] = []
-    with sender.transport(between=between) as transport_:
+    with sender.transport(at_quiet_point=at_quiet_point) as transport_:
         transport_.ship()
     assert unpacked(raw(node)).keys() == set(first)
     assert sender.here().keys() == {*second, "en/cow/image/0.part"}
@@ -281,7 +281,7 @@ def narrow(opened: Callable[..., paramiko.Transport], size: int) -> Callable[...
 
 def clients() -> list[threading.Thread]:
     """Threads of the sender; those of a node are servers."""
-    kinds = (lane.Lane, paramiko.Transport)
+    kinds = (lane.Sender, paramiko.Transport)
     found = [each for each in threading.enumerate() if isinstance(each, kinds)]
     return [each for each in found if not getattr(each, "server_mode", False)]
 
@@ -527,14 +527,14 @@ def engine(folder: Path, sender: Sender) -> Iterator[tuple[Pools, list[Monitor]]
     """Real monitors over workers that have nothing to do."""
     stages = [Stage("fetch", 1), Stage("extend", 1, folder=sender.media)]
     with closing(Pools(folder / "pools.db", stages)) as pools:
-        settler = Settler(pools, lambda records: None, print)
-        settler.start()
+        committer = Committer(pools, lambda records: None, print)
+        committer.start()
         monitors = [
-            Monitor(each, pools, lambda _: Done("finished"), settler, 1, print) for each in stages
+            Monitor(each, pools, lambda _: Done("finished"), committer, 1, print) for each in stages
         ]
         try:
             yield pools, monitors
         finally:
             for monitor in monitors:
                 monitor.stop()
-            assert settler.close(PATIENCE_S)
+            assert committer.close(PATIENCE_S)

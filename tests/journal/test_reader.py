@@ -25,7 +25,7 @@ from tools.errors import StateDamaged
 from tools.journal.check import copies, inspect
 from tools.journal.holder import Running, _is_locked, running
 from tools.journal.instance import only_instance
-from tools.journal.reader import EXAMPLES, RECENT, Chore, all_samples, failed, look, moment
+from tools.journal.reader import EXAMPLES, RECENT, ClockWork, all_samples, failed, look, moment
 from tools.journal.snapshots import LOCK, snapshot
 from tools.reports.as_json import as_json
 from tools.reports.text import View, as_text, failed_line, verdict_line
@@ -51,7 +51,7 @@ def test_everything_a_harvest_wrote_down(tmp_path: Path) -> None:
     assert seen.done == {"fetch": 7, "extend": 0} and seen.facts == {"world": "here"}
     assert seen.media == {("image", "commons"): 5, ("audio", "free sound"): 2}
     assert list(seen.assist.hosts.items()) == [("b", (5, 50)), ("a", (1, 10))]
-    assert seen.assist.chores == {"snapshot": Chore(9.0, "x", None, None)}
+    assert seen.assist.clock_works == {"snapshot": ClockWork(9.0, "x", None, None)}
     assert seen.assist.samples == samples == all_samples(file)
     assert (seen.assist.runs, seen.assist.worked, seen.format) == (2, 180.0, 2)
 
@@ -133,7 +133,7 @@ def test_failures_are_grouped_by_gist_with_examples(tmp_path: Path) -> None:
     failures += [(f"/c/en/m{at}", f"malformed edge on the page: /a/[{at}]") for at in range(5)]
     failures += [("/c/en/x", None), ("/c/en/y", "http://here/ is odd")]
     seen = look(make(tmp_path / "pools.db", failures=failures))
-    told = {group.gist: group.number for group in seen.groups}
+    told = {group.reason_group: group.number for group in seen.groups}
     assert told == {"HTTP 404": 40, "malformed edge on the page": 5, "unknown": 1, "http": 1}
     reasons = dict(failures)
     for group in seen.groups:
@@ -300,7 +300,7 @@ HOSTILE = st.text(
 @given(st.lists(HOSTILE, min_size=6, max_size=6), st.integers(0, 10**15))
 def test_no_text_breaks_a_line_or_a_report(texts: list[str], number: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        name, reason, host, chore, provider, world = texts
+        name, reason, host, clock_work, provider, world = texts
         counts = {f"media image {provider}": number, "done_fetch": number}
         uris = {f"/c/{name}": "to_fetch"}
         failures = [(f"/f/{name}", reason), (f"/g/{name}", None)]
@@ -309,7 +309,7 @@ def test_no_text_breaks_a_line_or_a_report(texts: list[str], number: int) -> Non
         write(
             file,
             ("INSERT INTO host VALUES (?, ?, ?)", (host, number, number)),
-            ("INSERT INTO chore VALUES (?, ?, ?, ?, ?)", (chore, 1.0, name, 2.0, reason)),
+            ("INSERT INTO chore VALUES (?, ?, ?, ?, ?)", (clock_work, 1.0, name, 2.0, reason)),
             ("INSERT INTO meta VALUES ('world', ?), ('limit', ?)", (world, world)),
         )
         running_ = Running(1, 1e9)

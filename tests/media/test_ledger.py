@@ -61,13 +61,13 @@ def test_every_file_stands_in_the_books_with_its_credit(ledger: Ledger, tmp_path
 def test_what_a_crash_left_is_taken_out(ledger: Ledger, tmp_path: Path) -> None:
     ledger.add([found(tmp_path, "/c/en/dog", "a.png", "b.png"), found(tmp_path, "/c/en/nothing")])
     before = contents(tmp_path)
-    ledger.tidy(lambda owner: True)
+    ledger.keep_finished(lambda owner: True)
     assert contents(tmp_path) == before
     ledger.add([found(tmp_path, "/c/en/cat", "c.png")])  # killed before the pools knew
     for name in (FILES, SEARCHES, CREDITS):
         with (tmp_path / "m" / name).open("a") as file:
             file.write('{"owner": "/c/en/to')  # a power cut
-    ledger.tidy(lambda owner: owner != "/c/en/cat")
+    ledger.keep_finished(lambda owner: owner != "/c/en/cat")
     assert contents(tmp_path) == before
     ledger.add([found(tmp_path, "/c/en/cat", "c.png")])
     assert [row["path"] for row in credits(tmp_path)] == ["a.png", "b.png", "c.png"]
@@ -86,7 +86,7 @@ def test_of_long_books_only_the_end_is_read(
         asked.append(owner)
         return owner != "/c/en/d"
 
-    ledger.tidy(is_finished)
+    ledger.keep_finished(is_finished)
     assert contents(tmp_path) == before
     assert "/c/en/199" in asked and "/c/en/0" not in asked
 
@@ -188,9 +188,9 @@ def test_a_very_long_name_locks_nobody_out(ledger: Ledger, tmp_path: Path) -> No
     owner = "/c/en/" + "x" * 200_000
     ledger.add([found(tmp_path, "/c/en/dog", "a.png"), found(tmp_path, owner, "b.png")])
     before = contents(tmp_path)
-    ledger.tidy(lambda _: True)
+    ledger.keep_finished(lambda _: True)
     assert contents(tmp_path) == before
-    ledger.tidy({"/c/en/dog"}.__contains__)
+    ledger.keep_finished({"/c/en/dog"}.__contains__)
     assert [row["owner"] for row in credits(tmp_path)] == ["/c/en/dog"]
 
 
@@ -202,7 +202,7 @@ def test_a_line_that_is_no_table_row_is_taken_out(
     before = contents(tmp_path)
     with (tmp_path / "m" / CREDITS).open("ab") as file:
         file.write(damage + b"\n")
-    ledger.tidy({"/c/en/dog"}.__contains__)
+    ledger.keep_finished({"/c/en/dog"}.__contains__)
     assert contents(tmp_path) == before
 
 

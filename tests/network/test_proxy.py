@@ -134,7 +134,7 @@ def test_praise_makes_the_next_failure_the_first(clock: Clock) -> None:
     proxies = Proxies((A,), clock)
     assert pause_after_failure(proxies, clock, A) == FIRST_BENCH_S
     assert pause_after_failure(proxies, clock, A) == FIRST_BENCH_S * 2
-    proxies.praise(A)
+    proxies.succeeded(A)
     assert pause_after_failure(proxies, clock, A) == FIRST_BENCH_S
 
 

@@ -109,7 +109,7 @@ def not_signed(
 def limit(_node: Node, sender: Sender) -> str:
     sentences: list[str] = []
     with closing(Ledger(sender.media)) as ledger:
-        transport_ = transport_of(sender.settings, ledger, lambda errand: errand(), Event())
+        transport_ = transport_of(sender.settings, ledger, lambda work: work(), Event())
         transport_.complete()
         tell = lambda *text: sentences.extend(text)  # noqa: E731
         Backlog([], lambda: transport_.backlog, 10, tell, lambda: True)()

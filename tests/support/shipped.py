@@ -47,8 +47,8 @@ RECEIVE = ROOT / "scripts" / "receive.py"
 # --- the sender --------------------------------------------------------------------------------
 
 
-def at_once(errand: Callable[[], None]) -> None:
-    errand()
+def at_once(work: Callable[[], None]) -> None:
+    work()
 
 
 class Sender:
@@ -107,13 +107,13 @@ class Sender:
 
     @contextmanager
     def transport(
-        self, between: Callable[[Callable[[], None]], None] = at_once, **changes: Any
+        self, at_quiet_point: Callable[[Callable[[], None]], None] = at_once, **changes: Any
     ) -> Iterator[Transport]:
         """As a new process opens it."""
         settings = self.settings
         settings = replace(settings, transport=replace(settings.transport, **changes))
         with closing(Ledger(self.media)) as ledger:
-            transport = transport_of(settings, ledger, between, self.stop)
+            transport = transport_of(settings, ledger, at_quiet_point, self.stop)
             transport.complete()
             yield transport
 

@@ -22,7 +22,7 @@ from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
 from ..settings import Settings
-from .inbox import is_shipping_wished, take_retries, take_shippings
+from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
@@ -86,8 +86,8 @@ class Assist:
             watches.append(self._belongings.look)
         if (transport := self._transport) is not None:
             limit = settings.transport.outbox_mb * 1e6
-            tell, hasten = self._teller("disk"), partial(self._clock.hasten, TRANSPORT)
-            ways = tell, hasten, self._begun_bytes
+            tell, run_soon = self._teller("disk"), partial(self._clock.run_soon, TRANSPORT)
+            ways = tell, run_soon, self._begun_bytes
             watches.append(Backlog(harvest.monitors, lambda: transport.backlog, limit, *ways))
         return watches
 
@@ -95,7 +95,7 @@ class Assist:
         self.retry()
         self._clock.start()
         if self._transport is not None and self._transport.is_batch_waiting():
-            self._clock.hasten(TRANSPORT)
+            self._clock.run_soon(TRANSPORT)
         return self
 
     def __exit__(
@@ -154,9 +154,9 @@ class Assist:
         return "written"
 
     def retry(self) -> str:
-        if is_shipping_wished(self._settings.state):
-            self._clock.hasten(TRANSPORT)
-        revived = take_retries(self._settings.state, self._harvest.pools.revive)
+        if is_shipping_requested(self._settings.state):
+            self._clock.run_soon(TRANSPORT)
+        revived = take_retry_requests(self._settings.state, self._harvest.pools.revive)
         if revived:
             logger.warning("Assist: %d that had failed go back to work", revived)
         return f"{revived} go back to work"
@@ -176,7 +176,7 @@ class Assist:
         """What was asked for by name, then all there is."""
         if self._transport is None:
             return "there is no transport"
-        for name in take_shippings(self._settings.state):
+        for name in take_shipping_requests(self._settings.state):
             self._transport.ship(name)
         return str(self._transport.ship())
 
@@ -206,7 +206,7 @@ class Assist:
         try:
             if name in REMEMBERED:
                 is_done = outcome.failure is None
-                self._harvest.pools.note_chore(name, outcome.ended, is_done, text)
+                self._harvest.pools.note_clock_work(name, outcome.ended, is_done, text)
         except Fatal as error:
             self._harvest.end(error)
         if name == "snapshot" and outcome.failure:

@@ -13,15 +13,15 @@ from pathlib import Path
 FOLDER = "wishes"
 
 
-def wish_for_retry(state: Path, reason: str) -> None:
+def request_retry(state: Path, reason: str) -> None:
     _leave(state, "retry", reason)
 
 
-def wish_for_shipping(state: Path, batch: str | None) -> None:
+def request_shipping(state: Path, batch: str | None) -> None:
     _leave(state, "ship", batch or "")
 
 
-def take_retries(state: Path, revive: Callable[[str], int]) -> int:
+def take_retry_requests(state: Path, revive: Callable[[str], int]) -> int:
     """Do what was asked for, then forget it; how many URIs go back to work."""
     revived = 0
     for wish in _wishes(state, "retry"):
@@ -30,11 +30,11 @@ def take_retries(state: Path, revive: Callable[[str], int]) -> int:
     return revived
 
 
-def is_shipping_wished(state: Path) -> bool:
+def is_shipping_requested(state: Path) -> bool:
     return bool(_wishes(state, "ship"))
 
 
-def take_shippings(state: Path) -> list[str]:
+def take_shipping_requests(state: Path) -> list[str]:
     """The batches that were asked for by name; whoever takes them ships them, and all the rest."""
     found: list[str] = []
     for wish in _wishes(state, "ship"):

@@ -56,7 +56,7 @@ class Slots(CronTrigger):  # type: ignore[misc]  # it has no types
 
 
 @dataclass(eq=False)
-class Piece:
+class ScheduledWork:
     name: str
     slots: Slots
     work: Callable[[], str]
@@ -73,7 +73,7 @@ class Clock:
     def __init__(self, told: Callable[[Outcome], None]) -> None:
         """`told` hears of every end, in the thread of that work."""
         self._told = told
-        self._pieces: list[Piece] = []
+        self._pieces: list[ScheduledWork] = []
         self._latest = datetime.min.replace(tzinfo=UTC)  # what the wall clock has already shown
         self._is_open = False
         # Work only begins in the scheduler's thread; its own pool would be waited for at exit.
@@ -82,7 +82,7 @@ class Clock:
     def add(self, name: str, times: str, work: Callable[[], str], setting: str = "") -> None:
         """Before the start. `times` is as in a crontab, "" is never; `setting` names it."""
         if times.strip():
-            self._pieces.append(Piece(name, parse(times, setting or f"clock.{name}"), work))
+            self._pieces.append(ScheduledWork(name, parse(times, setting or f"clock.{name}"), work))
 
     def start(self) -> None:
         logging.getLogger("apscheduler").setLevel(logging.WARNING)  # else three lines for each run
@@ -105,7 +105,7 @@ class Clock:
         if any(piece.job.next_run_time <= now for piece in self._pieces):
             self._scheduler.wakeup()
 
-    def hasten(self, name: str) -> bool:
+    def run_soon(self, name: str) -> bool:
         """Do not wait for its slot; False if it runs already, or not at all."""
         now, is_hastened = datetime.now(UTC), False
         for piece in self._pieces:
@@ -142,7 +142,7 @@ class Clock:
                 logger.warning("the clock was set back: %s runs next at %s", piece.name, slot)
                 piece.job.modify(next_run_time=slot)
 
-    def _begin(self, piece: Piece) -> None:
+    def _begin(self, piece: ScheduledWork) -> None:
         """In the scheduler's thread."""
         if piece.is_running():
             if not piece.is_reported:
@@ -159,7 +159,7 @@ class Clock:
             piece.thread = None
             self._tell(Outcome(piece.name, time.time(), 0.0, None, _failure(piece.name, error)))
 
-    def _run(self, piece: Piece) -> None:
+    def _run(self, piece: ScheduledWork) -> None:
         """In a thread of its own: whatever happens is an outcome of this work only."""
         begun, done, failure = time.monotonic(), None, None
         try:

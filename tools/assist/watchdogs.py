@@ -25,7 +25,7 @@ Tell = Callable[[str, str], None]
 
 RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
-HASTEN_EVERY_S = 600.0
+RUN_SOON_EVERY_S = 600.0
 ROOM_AGAIN = 0.9  # of the limit
 
 
@@ -75,18 +75,18 @@ class Backlog:
         waiting: Callable[[], int],
         limit: float,
         tell: Tell,
-        hasten: Callable[[], bool],
+        run_soon: Callable[[], bool],
         begun: Callable[[], int] = lambda: 0,
     ) -> None:
         self._monitors = [each for each in monitors if each.stage.folder]
         self._waiting = waiting
         self._limit = limit
         self._tell = tell
-        self._hasten = hasten
+        self._run_soon = run_soon
         self._begun = begun
         self._begun_before = 0
         self._is_full = False
-        self._hasten_at = 0.0
+        self._run_soon_at = 0.0
 
     def __call__(self) -> None:
         begun, before = self._begun(), self._begun_before
@@ -99,14 +99,14 @@ class Backlog:
             )
             self._hold(text, text)
             self._tell("the outbox is full", text)
-            self._hasten_at = 0.0
+            self._run_soon_at = 0.0
         elif self._is_full and size <= self._limit * ROOM_AGAIN:
             self._is_full = False
             self._hold(None, "there is room in the outbox again: media go on")
         if begun < before:  # some was ended with what it has, and can be shipped in a moment
-            self._hasten_at = 0.0
-        elif self._is_full and time.monotonic() >= self._hasten_at and self._hasten():
-            self._hasten_at = time.monotonic() + HASTEN_EVERY_S
+            self._run_soon_at = 0.0
+        elif self._is_full and time.monotonic() >= self._run_soon_at and self._run_soon():
+            self._run_soon_at = time.monotonic() + RUN_SOON_EVERY_S
 
     def _hold(self, reason: str | None, text: str) -> None:
         for monitor in self._monitors:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..add import Counts, Graph
-from ..assist.inbox import wish_for_retry
+from ..assist.inbox import request_retry
 from ..conceptnet.rules import Filter
 from ..conceptnet.seeds import concept_named
 from ..engine.pools import Pools
@@ -197,7 +197,7 @@ def retry(settings: Settings, reason: str) -> int:
             command = command_of(pools.remembered())
             print(f"{pools.revive(reason):,} go back to work; `{command}` goes on")
     except AlreadyRunning:
-        wish_for_retry(settings.state, reason)
+        request_retry(settings.state, reason)
         print("the harvest that runs puts them back to work within a minute")
     return 0
 

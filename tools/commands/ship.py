@@ -11,7 +11,7 @@ from secrets import token_bytes, token_hex
 from threading import Event
 from typing import NamedTuple
 
-from ..assist.inbox import wish_for_shipping
+from ..assist.inbox import request_shipping
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, HarvestError, NoRoom, Unreachable, UsageError
 from ..jobs.conceptnet import stages
@@ -44,7 +44,7 @@ def ship(settings: Settings, arguments: argparse.Namespace) -> int:
         with only_instance(settings.state), closing(opened(settings)) as pools:
             return ship_here(settings, pools, arguments)
     except AlreadyRunning:
-        wish_for_shipping(settings.state, arguments.batch)
+        request_shipping(settings.state, arguments.batch)
         print("the harvest that runs ships them, beginning within a minute")
     return 0
 
@@ -62,15 +62,15 @@ def ship_here(settings: Settings, pools: Pools, arguments: argparse.Namespace) -
     """Nobody else works in this state folder now."""
     with closing(Ledger(settings.media)) as ledger:
         check_media(pools, ledger, settings)
-        transport = transport_of(settings, ledger, lambda errand: errand(), Event())
+        transport = transport_of(settings, ledger, lambda work: work(), Event())
         transport.complete()
         with bar("shipped", transport.backlog, arguments.quiet) as show:
             try:
                 done = str(transport.ship(arguments.batch, show))
             except HarvestError as error:
-                pools.note_chore("transport", time.time(), False, str(error))
+                pools.note_clock_work("transport", time.time(), False, str(error))
                 raise
-        pools.note_chore("transport", time.time(), True, done)
+        pools.note_clock_work("transport", time.time(), True, done)
     if not arguments.quiet:
         print(done)
     return 0
@@ -79,10 +79,10 @@ def ship_here(settings: Settings, pools: Pools, arguments: argparse.Namespace) -
 def transport_of(
     settings: Settings,
     ledger: Ledger,
-    between: Callable[[Callable[[], None]], None],
+    at_quiet_point: Callable[[Callable[[], None]], None],
     stop: Event,
 ) -> Transport:
-    return Transport(settings.transport, outbox_of(settings), ledger, between, stop)
+    return Transport(settings.transport, outbox_of(settings), ledger, at_quiet_point, stop)
 
 
 def outbox_of(settings: Settings) -> Outbox:
@@ -90,7 +90,7 @@ def outbox_of(settings: Settings) -> Outbox:
 
 
 def list_batches(outbox: Outbox) -> int:
-    rows: list[Row] = [waiting_row(*outbox.glance(name)) for name in outbox.names()]
+    rows: list[Row] = [waiting_row(*outbox.summary_of(name)) for name in outbox.names()]
     for each in outbox.shipped()[-LATEST:]:
         number, size = f"{each['files']:,}", f"{each['bytes'] / 1e6:,.1f}"
         rows.append((each["batch"], number, size, f"arrived {each['time']}"))
@@ -112,7 +112,7 @@ def waiting_row(name: str, batch: Batch | None) -> Row:
 def tell_trial(settings: Settings) -> int:
     """What would be sent, and whether the node would take it."""
     ledger = Ledger(settings.media)
-    ledger.weigh()
+    ledger.measure()
     waiting = outbox_of(settings).names()
     print(f"{ledger.bytes / 1e6:,.1f} MB of media would become a batch; {len(waiting):,} wait")
     trial = try_out(settings)

@@ -50,7 +50,7 @@ class _Errand:
                 self.done.set_exception(error)
 
 
-class Settler(Thread):
+class Committer(Thread):
     def __init__(self, pools: Pools, store: Store, on_fatal: Callable[[Fatal], None]) -> None:
         super().__init__(name="settler", daemon=True)
         self._pools = pools
@@ -58,13 +58,13 @@ class Settler(Thread):
         self._on_fatal = on_fatal
         self._inbox: SimpleQueue[_Result | _Errand | None] = SimpleQueue()
 
-    def between(self, errand: Callable[[], None], patience_s: float) -> None:
+    def at_quiet_point(self, work: Callable[[], None], patience_s: float) -> None:
         """Do this when everything handed in before is home, and before anything that follows."""
         if not self.is_alive():
-            errand()
+            work()
             return
         done: Future[None] = Future()
-        self._inbox.put(_Errand(errand, done))
+        self._inbox.put(_Errand(work, done))
         try:
             done.result(patience_s)
         except TimeoutError:

@@ -23,7 +23,7 @@ from typing import Protocol
 from ..errors import Fatal, UsageError
 from ..journal.facts import PAUSED, media_for_people, pause_of
 from ..journal.instance import SIGNALS
-from .committer import Settler, Store
+from .committer import Committer, Store
 from .monitor import Monitor
 from .pools import Pools
 from .stage import Found, Stage, Worker
@@ -68,12 +68,12 @@ class Harvest:
         self.has_worked = False
         self.paused_since: float | None = None  # by the wall clock
         self.verdict = "done"
-        self._settler = Settler(self.pools, job.store, self._note_end)
+        self._committer = Committer(self.pools, job.store, self._note_end)
         self.monitors: list[Monitor] = []
         for stage in (each for each in job.stages if each.name in job.workers):
             work, feeders = job.workers[stage.name], tuple(self.monitors)
             self.monitors.append(
-                Monitor(stage, self.pools, work, self._settler, attempts, self._note_end, feeders)
+                Monitor(stage, self.pools, work, self._committer, attempts, self._note_end, feeders)
             )
 
     def run(self, *ticks: Callable[[], None]) -> None:
@@ -85,7 +85,7 @@ class Harvest:
         self._listen_for_stops()
         new = self.pools.discover(*self.job.seeds)
         self._call(ticks)
-        self._settler.start()
+        self._committer.start()
         for monitor in self.monitors:
             monitor.start()
         while any(monitor.is_alive() for monitor in self.monitors):
@@ -103,9 +103,9 @@ class Harvest:
     def has_work(self) -> bool:
         return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
 
-    def between(self, errand: Callable[[], None]) -> None:
+    def at_quiet_point(self, work: Callable[[], None]) -> None:
         """Do this at a moment when whatever is finished is in graph, books and pools."""
-        self._settler.between(errand, STORE_PATIENCE_S)
+        self._committer.at_quiet_point(work, STORE_PATIENCE_S)
 
     @property
     def was_stopped(self) -> bool:
@@ -128,7 +128,7 @@ class Harvest:
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
-        if not self._settler.is_alive() or self._settler.close(STORE_PATIENCE_S):
+        if not self._committer.is_alive() or self._committer.close(STORE_PATIENCE_S):
             self.pools.close()
         else:
             logger.warning("the graph does not answer: what it was given is harvested again")

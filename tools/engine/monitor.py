@@ -27,7 +27,7 @@ from ..errors import (
     Unavailable,
     no_more_files,
 )
-from .committer import Settler
+from .committer import Committer
 from .pools import Pools
 from .stage import Finisher, Stage, Task, Worker
 
@@ -72,7 +72,7 @@ class Monitor(Thread):
         stage: Stage,
         pools: Pools,
         work: Worker,
-        settler: Settler,
+        committer: Committer,
         attempts: int,
         on_end: Callable[[Fatal | None], None],
         feeders: Sequence[Monitor] = (),
@@ -81,7 +81,7 @@ class Monitor(Thread):
         self.stage = stage
         self._pools = pools
         self._work = work
-        self._settler = settler
+        self._committer = committer
         self._attempts = attempts
         self._on_end = on_end
         self._feeders = feeders
@@ -253,8 +253,8 @@ class Monitor(Thread):
         try:
             done = self._work(task)
             if logger.isEnabledFor(logging.DEBUG):
-                self._tell_end(task, begun, done.gist)
-            self._settler.put(task, done, self._ended)
+                self._tell_end(task, begun, done.reason_group)
+            self._committer.put(task, done, self._ended)
         except Exception as error:
             self._tell_end(task, begun, repr(error))
             self._ended(task, error)

@@ -309,10 +309,10 @@ class Pools:
             counts = self._register.counts | self.counts()
             self._register.sample(run, elapsed, counts, traffic, replaced, stays)
 
-    def note_chore(self, name: str, ended: float, is_done: bool, text: str) -> None:
+    def note_clock_work(self, name: str, ended: float, is_done: bool, text: str) -> None:
         """Write down how a piece of work of the clock ended."""
         with self.changed, self._register.transaction():
-            self._register.note_chore(name, ended, is_done, text)
+            self._register.note_clock_work(name, ended, is_done, text)
 
     # --- inside ----------------------------------------------------------------------------
 

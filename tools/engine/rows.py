@@ -208,7 +208,7 @@ class Register:
         if stays:  # it reads them all
             self._db.execute(THIN_OUT, (now - EVERY_MINUTE_S,))
 
-    def note_chore(self, name: str, ended: float, is_done: bool, text: str) -> None:
+    def note_clock_work(self, name: str, ended: float, is_done: bool, text: str) -> None:
         self._db.execute(CHORE[is_done], (name, ended, text))
 
     def remember(self, facts: Mapping[str, str]) -> None:

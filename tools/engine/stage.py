@@ -80,7 +80,7 @@ class Done:
     tally: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def gist(self) -> str:
+    def reason_group(self) -> str:
         """In a few words."""
         found = [f"{len(group.uris)} found for {group.stage}" for group in self.found if group.uris]
         counted = [f"{number} {name}" for name, number in self.tally.items() if number]

@@ -22,7 +22,7 @@ from ..extend import Extender, Wanted
 from ..fetch import Fetcher, Source
 from ..journal.snapshots import BUDGETS
 from ..media.drafts import Drafts
-from ..media.ledger import Ledger, gist
+from ..media.ledger import Ledger, reason_group
 from ..network.client import Client
 from ..network.guard import host_of
 from ..providers import catalogue
@@ -148,7 +148,7 @@ class ConceptnetJob:
     def _book(self, attachments: Sequence[Attachment]) -> None:
         self.ledger.add(attachments)
         for each in attachments:
-            self.refused.update(gist(file["reason"]) for file in each.refused)
+            self.refused.update(reason_group(file["reason"]) for file in each.refused)
         self._drafts.remove([each.owner for each in attachments])
 
 

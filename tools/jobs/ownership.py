@@ -146,7 +146,7 @@ def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
     pools.remember({ID: harvest})
     _check_media(ledger, harvest, pools.tallied("done_extend"), settings)
     ledger.claim(harvest)
-    ledger.tidy(lambda owner: pools.pool_of(owner) == "finished")
+    ledger.keep_finished(lambda owner: pools.pool_of(owner) == "finished")
 
 
 def _check_media(ledger: Ledger, harvest: str, done: int, settings: Settings) -> None:

@@ -71,7 +71,7 @@ ADDRESS = re.compile(
 )
 
 
-class Chore(NamedTuple):
+class ClockWork(NamedTuple):
     """How a kind of work of the clock ended last, well and badly."""
 
     done_at: float | None
@@ -83,7 +83,7 @@ class Chore(NamedTuple):
 class Group(NamedTuple):
     """Failures for reasons that differ only in addresses and the like."""
 
-    gist: str
+    reason_group: str
     number: int
     examples: list[tuple[str, str]]
     """Some URIs, each with its own reason."""
@@ -94,7 +94,7 @@ class Assist(NamedTuple):
 
     hosts: dict[str, tuple[int, int]]
     """Requests and bytes; the most asked first."""
-    chores: dict[str, Chore]
+    clock_works: dict[str, ClockWork]
     samples: list[Sample]
     """The first of the last run and the latest ones."""
     runs: int
@@ -176,7 +176,7 @@ def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
 
 
 @lru_cache(maxsize=4096)
-def gist(reason: str) -> str:
+def reason_group(reason: str) -> str:
     """A reason without what differs from URI to URI, so that reasons can be counted.
 
     >>> gist("HTTP 404 for http://example.org/c/en/dog"), gist("no web address: http://a.b/c")
@@ -244,10 +244,10 @@ def _assist(db: sqlite3.Connection) -> Assist:
     runs, worked = db.execute(WORKED).fetchone()
     rows = {row[:2]: row for row in (*db.execute(FIRST), *db.execute(LATEST, (RECENT,)))}
     hosts = db.execute("SELECT name, requests, bytes FROM host ORDER BY requests DESC, name")
-    chores = db.execute("SELECT name, done_at, done, failed_at, failure FROM chore")
+    clock_works = db.execute("SELECT name, done_at, done, failed_at, failure FROM chore")
     return Assist(
         {name: (requests, size) for name, requests, size in hosts},
-        {row[0]: Chore(*row[1:]) for row in chores},
+        {row[0]: ClockWork(*row[1:]) for row in clock_works},
         [_sample(rows[key]) for key in sorted(rows)],
         runs,
         worked,
@@ -271,7 +271,7 @@ def _groups(db: sqlite3.Connection) -> list[Group]:
     counts: dict[str, int] = {}
     firsts: dict[str, str | None] = {}
     for head, count, first in db.execute(HEADS):
-        general = gist(head) or "various"
+        general = reason_group(head) or "various"
         counts[general] = counts.get(general, 0) + count
         firsts.setdefault(general, first)
     frequent = sorted(counts, key=lambda each: (-counts[each], each))
@@ -287,4 +287,4 @@ def _examples(db: sqlite3.Connection, first: str | None) -> list[tuple[str, str]
     if first is None:
         return db.execute(WITHOUT_REASON).fetchall()
     rows = db.execute(FROM_REASON, (first,)).fetchall()
-    return [row for row in rows if gist(row[1]) == gist(first)]
+    return [row for row in rows if reason_group(row[1]) == reason_group(first)]

@@ -107,7 +107,7 @@ class Ledger:
         self.check_place()  # else they may have been opened anew in another folder
         self.bytes += sum(each.media.bytes for each in files)
 
-    def weigh(self) -> None:
+    def measure(self) -> None:
         """Count the bytes of what earlier runs wrote down."""
         path = self._folder / FILES
         if path.exists():
@@ -131,7 +131,7 @@ class Ledger:
         while self._open:
             os.close(self._open.popitem()[1])
 
-    def tidy(self, is_finished: Callable[[str], bool]) -> None:
+    def keep_finished(self, is_finished: Callable[[str], bool]) -> None:
         """Only finished owners stay: what the others get is written down when they have it."""
         self.close()
         for name, owner_in in OWNER_IN.items():
@@ -294,7 +294,7 @@ def _owners(book: Path) -> Iterator[str]:
             yield from filter(None, map(_owner_in_json, lines))
 
 
-def gist(reason: str) -> str:
+def reason_group(reason: str) -> str:
     """A reason without what differs from file to file, so that reasons can be counted.
 
     >>> gist("too many pixels (30000x30000)"), gist("not an image: HTML")

@@ -46,7 +46,7 @@ class Memory:
             raise GiveUp(f"the answer is larger than {self._limit:,} bytes")
 
 
-def pour(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
+def read_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
     """Hand the body over; how many bytes, again and again."""
     _hand(into.begin, response.headers)
     is_empty = True
@@ -67,7 +67,7 @@ def _lacks_its_end(response: urllib3.BaseHTTPResponse) -> bool:
     return stream is not None and not (stream.eof or swallows)
 
 
-def pass_on(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
+def read_raw_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
     """The same for a body that is kept as it was sent, each piece as soon as it is here."""
     _hand(into.begin, response.headers)
     while chunk := response.read1(CHUNK, decode_content=False):
@@ -83,7 +83,7 @@ def _hand(take: Callable[[T], None], what: T) -> None:
         raise StopHarvest(f"cannot keep what arrives: {error.strerror or error}") from error
 
 
-def skip(response: urllib3.BaseHTTPResponse) -> Iterator[int]:
+def drain(response: urllib3.BaseHTTPResponse) -> Iterator[int]:
     """Nobody wants this body, but a connection can be used again only after it."""
     left = MOST_UNREAD
     for chunk in response.stream(CHUNK, decode_content=False):

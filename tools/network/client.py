@@ -27,9 +27,9 @@ import urllib3
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
 from ..settings import HttpSettings
-from .body import Memory, pass_on, pour, skip
+from .body import Memory, drain, read_into, read_raw_into
 from .body import Sink as Sink
-from .deadline import DeadlineAdapter, bear
+from .deadline import DeadlineAdapter, allow_silence
 from .guard import Guard, host_named, host_of
 from .limits import Limit as Limit
 from .limits import Limits, merged, pause_asked
@@ -222,7 +222,7 @@ class Client:
 
     def _rate_proxy(self, proxy: str, status: int) -> None:
         if status != 407:
-            self._proxies.praise(proxy)
+            self._proxies.succeeded(proxy)
             return
         self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
         raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
@@ -254,11 +254,11 @@ def _tell(url: str, asked: Exchange, proxy: str | None) -> None:
 
 def _read(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
     if not 200 <= response.status < 300:
-        return skip(response)
+        return drain(response)
     if asking.silence is None:
-        return pour(response, asking.into)
-    bear(response, asking.silence)
-    return pass_on(response, asking.into)
+        return read_into(response, asking.into)
+    allow_silence(response, asking.silence)
+    return read_raw_into(response, asking.into)
 
 
 def user_agent(contact: str) -> str:

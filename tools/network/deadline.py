@@ -46,7 +46,7 @@ class DeadlineReader(io.RawIOBase):
         self._silence: float | None = None
         self._is_over = False
 
-    def bear(self, silence: float) -> None:
+    def allow_silence(self, silence: float) -> None:
         """From now on the deadline is for the next byte: only so many seconds of silence end it."""
         self._silence = silence
         self._renew(silence)
@@ -136,9 +136,9 @@ def _is_oddly_framed(headers: http.client.HTTPMessage) -> bool:
     return len(lengths) > 1 or bool(headers.defects)
 
 
-def bear(response: urllib3.BaseHTTPResponse, silence: float) -> None:
+def allow_silence(response: urllib3.BaseHTTPResponse, silence: float) -> None:
     """The rest of this answer may take any time, but for so many seconds of silence."""
-    cast(Any, response)._fp._reader.bear(silence)
+    cast(Any, response)._fp._reader.allow_silence(silence)
 
 
 class GuardedConnection(HTTPConnection):

@@ -59,9 +59,9 @@ class Handler(BaseHTTPRequestHandler, ABC):
             return self.answer(path, query)
         except Exception:
             logger.exception("no answer to %r", path)
-            return self.apology()
+            return self.error_answer()
 
-    def apology(self) -> Answer:
+    def error_answer(self) -> Answer:
         return html_error(500, "Internal server error")
 
     def send(self, answer: Answer) -> None:

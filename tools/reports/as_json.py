@@ -39,8 +39,10 @@ def as_json(view: View) -> str:
             {"kind": kind, "provider": provider, "files": n}
             for (kind, provider), n in seen.media.items()
         ],
-        "failures_by_gist": [group._asdict() for group in seen.groups],
-        "chores": {name: chore._asdict() for name, chore in assist.chores.items()},
+        "failures_by_gist": [
+            {"gist": group.reason_group, "number": group.number} for group in seen.groups
+        ],
+        "chores": {name: clock_work._asdict() for name, clock_work in assist.clock_works.items()},
         "snapshots": [copy._asdict() for copy in view.copies],
     }
     return orjson.dumps(told, default=str).decode()

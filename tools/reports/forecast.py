@@ -203,8 +203,8 @@ def _share(came: Sequence[float], ended: Sequence[float]) -> Range:
     if total <= 0:
         return NOTHING
     mean = sum(came) / total
-    strays = [one - mean * other for one, other in zip(came, ended, strict=True)]
-    return _around(mean, SCATTER * stdev(strays) * math.sqrt(len(strays)) / total)
+    deviations = [one - mean * other for one, other in zip(came, ended, strict=True)]
+    return _around(mean, SCATTER * stdev(deviations) * math.sqrt(len(deviations)) / total)
 
 
 def _around(mean: float, off: float, least: float = 0.0) -> Range:

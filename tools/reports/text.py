@@ -15,7 +15,7 @@ from ..base.text import ago, amount, clipped, date, duration, pace, plain, rough
 from ..journal import facts
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
-from ..journal.reader import Chore, Group, Look
+from ..journal.reader import ClockWork, Group, Look
 from . import rates
 from .forecast import Left, left
 from .rates import Course, Value
@@ -238,7 +238,7 @@ def _failures(groups: Sequence[Group]) -> list[str]:
     digits = max((len(f"{group.number:,}") for group in groups), default=0)
     lines = []
     for group in groups[:GROUPS]:
-        lines.append(f"  {group.number:>{digits},}  {plain(group.gist)}")
+        lines.append(f"  {group.number:>{digits},}  {plain(group.reason_group)}")
         examples = ", ".join(plain(uri) for uri, _ in group.examples)
         lines.append(f"  {'':{digits}}    {examples}")
     if rest := groups[GROUPS:]:
@@ -250,10 +250,13 @@ def _failures(groups: Sequence[Group]) -> list[str]:
 def _assist(view: View) -> list[str]:
     if view.is_snapshot:
         return []
-    chores = view.seen.assist.chores
-    names = [*(name for name in CHORES if name in chores), *sorted(chores.keys() - set(CHORES))]
-    rows = [(plain(name), text) for name in names for text in _chore(chores[name], view.now)]
-    if "transport" not in chores:
+    clock_works = view.seen.assist.clock_works
+    names = [
+        *(name for name in CHORES if name in clock_works),
+        *sorted(clock_works.keys() - set(CHORES)),
+    ]
+    rows = [(plain(name), text) for name in names for text in _chore(clock_works[name], view.now)]
+    if "transport" not in clock_works:
         rows.append(("transport", "none so far"))
     if view.copies:
         newest, number = view.copies[-1], amount(len(view.copies), "snapshot")
@@ -262,13 +265,15 @@ def _assist(view: View) -> list[str]:
     return titled("Assist", table(rows, left=(0, 1), yielding=1))
 
 
-def _chore(chore: Chore, now: float) -> list[str]:
+def _chore(clock_work: ClockWork, now: float) -> list[str]:
     """The failure first, if it came after what went well."""
     lines = []
-    if chore.failed_at is not None and chore.failed_at >= (chore.done_at or 0.0):
-        lines.append(f"FAILED {ago(now - chore.failed_at)}: {plain(chore.failure or 'unknown')}")
-    if chore.done_at is not None:
-        lines.append(f"{ago(now - chore.done_at)}: {plain(chore.done or 'done')}")
+    if clock_work.failed_at is not None and clock_work.failed_at >= (clock_work.done_at or 0.0):
+        lines.append(
+            f"FAILED {ago(now - clock_work.failed_at)}: {plain(clock_work.failure or 'unknown')}"
+        )
+    if clock_work.done_at is not None:
+        lines.append(f"{ago(now - clock_work.done_at)}: {plain(clock_work.done or 'done')}")
     return lines
 
 

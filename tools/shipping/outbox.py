@@ -53,7 +53,7 @@ class Outbox:
     def weight(self) -> int:
         return sum(self._weights.values())
 
-    def weigh(self, batch: Batch) -> None:
+    def measure(self, batch: Batch) -> None:
         self._weights[batch.name] = batch.open_size
 
     @contextmanager
@@ -68,7 +68,7 @@ class Outbox:
             yield
 
     def _lock_file(self) -> IO[str]:
-        with self._telling():
+        with self._translating():
             self._folder.mkdir(mode=0o700, exist_ok=True)  # not the media folder: it may be gone
             return (self._folder / _LOCK).open("w")
 
@@ -81,7 +81,7 @@ class Outbox:
         begun = time.monotonic()
         name = f"{harvest[:8]}-{self._next_counter():06}-{secrets.token_hex(2)}"
         closing = self._folder / f"{name}{CLOSING}"
-        with self._telling():
+        with self._translating():
             (closing / CONTENT).mkdir(parents=True)
             self._weights[name] = ledger.bytes
             ledger.hand_over(closing / CONTENT)
@@ -92,7 +92,7 @@ class Outbox:
 
     def complete(self, ledger: Ledger) -> None:
         """What a crash interrupted, before anybody writes media or books again."""
-        with self._telling():
+        with self._translating():
             for closing in sorted(self._folder.glob(f"*{CLOSING}")):
                 (closing / CONTENT).mkdir(exist_ok=True)
                 ledger.hand_over(closing / CONTENT)
@@ -142,7 +142,7 @@ class Outbox:
         folders = [each.name for each in self._folder.iterdir() if each.is_dir()]
         return sorted(each for each in folders if NAME.fullmatch(each))
 
-    def glance(self, name: str) -> tuple[str, Batch | None]:
+    def summary_of(self, name: str) -> tuple[str, Batch | None]:
         """As it is, and nothing touched; None where its files are not gathered yet."""
         folder = self._folder / name
         return name, read_batch(folder) if (folder / PLAN).exists() else None
@@ -150,12 +150,12 @@ class Outbox:
     def open(self, name: str) -> Batch:
         """Its files are gathered from the media folder, if that is not done yet."""
         folder = self._folder / name
-        with self._telling():
+        with self._translating():
             if not (folder / PLAN).exists():
                 self._gather(folder)
             batch = read_batch(folder)
             batch.erase_proven()
-        self.weigh(batch)
+        self.measure(batch)
         return batch
 
     def forget(self, batch: Batch, how: str) -> None:
@@ -168,7 +168,7 @@ class Outbox:
             "lost": len(batch.lost),
             "proof": how,
         }
-        with self._telling():
+        with self._translating():
             append(self._folder / SHIPPED, orjson.dumps(line) + b"\n")
             _clear(batch.folder)
         self._weights.pop(batch.name, None)
@@ -209,7 +209,7 @@ class Outbox:
             folder = folder.parent
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translating(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

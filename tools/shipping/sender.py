@@ -46,10 +46,10 @@ class Tries:
             raise error
         pause = min(FIRST_WAIT_S * 2 ** (self._failures - 1), LONGEST_WAIT_S)
         logger.warning("transport waits %.0f s: %s", pause, error)
-        heed(self._stop, pause)
+        raise_if_stopped(self._stop, pause)
 
 
-def heed(stop: Event, seconds: float = 0.0) -> None:
+def raise_if_stopped(stop: Event, seconds: float = 0.0) -> None:
     if stop.wait(seconds) if seconds else stop.is_set():
         raise Interrupted("stopped: the rest is shipped the next time")
 
@@ -78,7 +78,7 @@ class Volumes:
             self._on_sent(self.batch)
 
 
-class Lane(Thread):
+class Sender(Thread):
     def __init__(
         self, settings: TransportSettings, volumes: Volumes, stop: Event, show: Show
     ) -> None:
@@ -159,8 +159,8 @@ class Lane(Thread):
         """All of it is hashed; what comes after the beginning is given out."""
         at = 0
         for chunk in volume.chunks(self._volumes.batch.content, CHUNK):
-            heed(self._stopping)
-            heed(self._volumes.failed)
+            raise_if_stopped(self._stopping)
+            raise_if_stopped(self._volumes.failed)
             sha256.update(chunk)
             if at >= begin:
                 yield chunk

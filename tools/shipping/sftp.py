@@ -128,7 +128,7 @@ class Node:
         self.replaces_files = True  # by a rename, until it is seen that it cannot
         self._sftp: Any  # it is called where it has no types
         try:
-            with self._telling("offers no SFTP"):
+            with self._translating("offers no SFTP"):
                 self._sftp = Requests.from_transport(self._login.transport, WINDOW)
                 self._sftp.get_channel().settimeout(settings.timeout_s)
         except BaseException:
@@ -138,14 +138,14 @@ class Node:
     def close(self) -> None:
         self._login.close()
 
-    def _telling(self, what: str) -> AbstractContextManager[None]:
-        return self._login.telling(what)
+    def _translating(self, what: str) -> AbstractContextManager[None]:
+        return self._login.translating(what)
 
     # --- files -----------------------------------------------------------------------------
 
     def size_of(self, path: str) -> int | None:
         """None if there is no such file."""
-        with self._telling(f"does not tell of {path}"):
+        with self._translating(f"does not tell of {path}"):
             try:
                 facts = self._sftp.stat(path)
             except FileNotFoundError:
@@ -153,7 +153,7 @@ class Node:
             return facts.st_size or 0
 
     def read(self, path: str) -> bytes | None:
-        with self._telling(f"does not give {path}"):
+        with self._translating(f"does not give {path}"):
             try:
                 with self._sftp.open(path, "rb") as file:
                     text: bytes = file.read(MOST_TEXT)
@@ -169,22 +169,22 @@ class Node:
 
     def make_folder(self, path: str) -> None:
         """Its parent must be there: a wrong name in the settings must not make a new place."""
-        with self._telling(f"lets us make no folder {path}"):
+        with self._translating(f"lets us make no folder {path}"):
             if self.size_of(path) is None:
                 self._sftp.mkdir(path)
 
     def remove(self, path: str) -> None:
-        with self._telling(f"does not remove {path}"), suppress(FileNotFoundError):
+        with self._translating(f"does not remove {path}"), suppress(FileNotFoundError):
             self._sftp.remove(path)
 
     def remove_folder(self, path: str) -> None:
         """An empty one."""
-        with self._telling(f"does not remove {path}"), suppress(FileNotFoundError):
+        with self._translating(f"does not remove {path}"), suppress(FileNotFoundError):
             self._sftp.rmdir(path)
 
     def rename(self, path: str, to: str) -> None:
         """Over what has that name, if need be."""
-        with self._telling(f"does not rename {path}"):
+        with self._translating(f"does not rename {path}"):
             try:
                 self._sftp.posix_rename(path, to)
             except OSError as error:
@@ -209,7 +209,7 @@ class Node:
     def send(self, path: str, chunks: Iterable[bytes], begin: int = 0) -> None:
         """Write these chunks from that place on; return when the node has answered for each."""
         flags = SFTP_FLAG_WRITE | SFTP_FLAG_CREATE | (0 if begin else SFTP_FLAG_TRUNC)
-        with self._telling(f"does not take {path}"):
+        with self._translating(f"does not take {path}"):
             attributes = paramiko.SFTPAttributes()
             handle = self._sftp._request(CMD_OPEN, path, flags, attributes)[1].get_binary()
             try:
@@ -270,11 +270,11 @@ class Node:
 
     def hash_of(self, path: str, size: int) -> str | None:
         """The node's own SHA-256; None where no command may be run."""
-        with self._telling(f"does not tell the hash of {path}"):
+        with self._translating(f"does not tell the hash of {path}"):
             return self._hash(self._sftp.normalize(path), size)
 
     def can_hash(self) -> bool:
-        with self._telling("does not tell whether it runs commands"):
+        with self._translating("does not tell whether it runs commands"):
             return self._hash("/dev/null", 0) == EMPTY
 
     def _hash(self, path: str, size: int) -> str | None:

@@ -46,7 +46,7 @@ class Login:
         self.place = f"{settings.user}@{settings.host}:{settings.port}"
         self._clients: list[paramiko.SSHClient] = []
         try:
-            with self.telling("cannot be reached"):
+            with self.translating("cannot be reached"):
                 self.transport = _transport(self._connected())
         except BaseException:
             self.close()
@@ -133,7 +133,7 @@ class Login:
                 self._clients.pop().close()
 
     @contextmanager
-    def telling(self, what: str) -> Iterator[None]:
+    def translating(self, what: str) -> Iterator[None]:
         try:
             yield
         except HarvestError:

@@ -11,7 +11,7 @@ from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
 from tests.conceptnet.index.test_index import WORLD
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
-from tools.conceptnet.mirror.browser import as_wished
+from tools.conceptnet.mirror.browser import for_reader
 from tools.conceptnet.mirror.mirror import Mirror
 from tools.conceptnet.mirror.pages import answer_to, parse_target
 
@@ -48,7 +48,7 @@ def graph_of(assertions: Index, target: str) -> Graph:
 def test_the_context_is_served_as_json_ld_even_to_a_browser(assertions: Index) -> None:
     answer = answer_to(assertions, *parse_target(CONTEXT))
     assert (answer.status, answer.content_type) == (200, "application/ld+json")
-    assert as_wished(answer, BROWSER, {}) == answer
+    assert for_reader(answer, BROWSER, {}) == answer
     assert set(json.loads(answer.body)) == {"@context"}
 
 

@@ -19,7 +19,7 @@ from tests.conceptnet.index.test_index import WORLD, line
 from tests.support.slices import answer_beside, any_slice
 from tools.conceptnet.index.build import index_of, open_index
 from tools.conceptnet.index.index import Index
-from tools.conceptnet.mirror.browser import as_wished, wants_html
+from tools.conceptnet.mirror.browser import for_reader, wants_html
 from tools.conceptnet.mirror.pages import Answer, answer_to, html_error, json_error, parse_target
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
@@ -495,7 +495,7 @@ def test_who_wants_html(accept: str, query: dict[str, str], is_html: bool) -> No
 
 def in_browser(client: Client, target: str) -> Answer:
     path, query = parse_target(target)
-    return as_wished(answer_to(client.assertions, path, query), BROWSER, query)
+    return for_reader(answer_to(client.assertions, path, query), BROWSER, query)
 
 
 def test_a_browser_reads_the_same_json_with_links(client: Client) -> None:
@@ -535,7 +535,7 @@ def test_in_a_browser_nothing_runs() -> None:
 def test_others_get_the_json_byte_for_byte(client: Client) -> None:
     answer = client.get("/c/en/dog")
     for accept in ("", "*/*", "application/json"):
-        assert as_wished(answer, accept, {}) is answer
+        assert for_reader(answer, accept, {}) is answer
 
 
 # The real server's answers

@@ -80,11 +80,11 @@ class InterimServer(SocketServer):
 class HintingProxy(Socks5Proxy):
     """Before every answer an interim one; connections are kept."""
 
-    def pass_on(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
+    def read_raw_into(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
         if not is_sent and data.startswith(b"HTTP/1."):
             target.sendall(_interim(103, "Link: </a.css>; rel=preload"))
             self.stopping.wait(PAUSE_S / 5)
-        super().pass_on(data, target, is_sent)
+        super().read_raw_into(data, target, is_sent)
 
 
 def _interim(status: int, *headers: str) -> bytes:

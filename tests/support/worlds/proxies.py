@@ -66,9 +66,9 @@ class Proxy(SocketServer):
                 data = source.recv(65536)
                 if not data:
                     return
-                self.pass_on(data, other if source is one else one, source is one)
+                self.read_raw_into(data, other if source is one else one, source is one)
 
-    def pass_on(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
+    def read_raw_into(self, data: bytes, target: socket.socket, is_sent: bool) -> None:
         """`is_sent`: by the client."""
         target.sendall(data)
 

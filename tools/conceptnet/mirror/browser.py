@@ -33,7 +33,7 @@ _LINE = re.compile(r' *"(?:@id|term|firstPage|nextPage|previousPage)": (".*"),?'
 _LINKED = re.compile(r"/[acdrs]/.|/query\?|https?://", re.DOTALL)
 
 
-def as_wished(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
+def for_reader(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
     """A browser is shown the JSON inside a web page."""
     if answer.content_type != JSON or not wants_html(accept, query):
         return answer

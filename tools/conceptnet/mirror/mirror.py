@@ -15,7 +15,7 @@ from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
 from ...network import server
 from ..index.index import Index
-from .browser import as_wished
+from .browser import for_reader
 from .pages import Answer, answer_to, html_error, json_error
 
 
@@ -31,9 +31,9 @@ class Handler(server.Handler):
     def respond(self, path: str, query: Mapping[str, str]) -> Answer:
         if refusal := self.server.limits.refusal(self.client_address[0]):
             return html_error(429, refusal)
-        return as_wished(super().respond(path, query), self.headers.get("Accept", ""), query)
+        return for_reader(super().respond(path, query), self.headers.get("Accept", ""), query)
 
-    def apology(self) -> Answer:
+    def error_answer(self) -> Answer:
         return json_error(500, "Internal server error")
 
 
