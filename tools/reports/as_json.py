@@ -40,7 +40,8 @@ def as_json(view: View) -> str:
             for (kind, provider), n in seen.media.items()
         ],
         "failures_by_gist": [
-            {"gist": group.reason_group, "number": group.number} for group in seen.groups
+            {"gist": each.reason_group, "number": each.number, "examples": each.examples}
+            for each in seen.groups
         ],
         "chores": {name: clock_work._asdict() for name, clock_work in assist.clock_works.items()},
         "snapshots": [copy._asdict() for copy in view.copies],
