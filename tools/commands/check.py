@@ -29,7 +29,13 @@ from ..providers import catalogue
 from ..providers.resting import PatientProvider
 from ..proxy import Proxies, without_password
 from ..settings import Settings
+from . import flags
+from .harvest import add_choices, with_seeds
 
+EXAMPLES = (
+    "python main.py check                 with the settings of sheaf.toml",
+    "python main.py check --graph neo4j://neo4j@127.0.0.1:7687 --seed dog",
+)
 SEARCH = "dog"  # whoever has anything has one
 MOST_SEEDS = 10
 NAME_WIDTH = 24
@@ -41,7 +47,25 @@ class Trial(NamedTuple):
     """One sentence about what works; raises HarvestError with what does not."""
 
 
-def check(settings: Settings, arguments: argparse.Namespace) -> int:
+class Options(flags.Filtered):
+    seed: list[str] | None
+    all: bool
+    quiet: bool
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_choices(parser)
+    flags.add_filter(parser)
+    flags.add_places(parser, *flags.PLACES)
+    flags.add_quiet(parser)
+
+
+def run(options: Options) -> int:
+    settings = flags.load(options, seeds=options.seed)
+    return check(with_seeds(settings, options.all, options.quiet), options.quiet)
+
+
+def check(settings: Settings, quiet: bool) -> int:
     """The exit code of the first thing that does not work."""
     failures: list[HarvestError] = []
     with closing(client_of(settings, Event())) as client:
@@ -51,11 +75,11 @@ def check(settings: Settings, arguments: argparse.Namespace) -> int:
             except HarvestError as error:
                 failures.append(error)
                 mark, text = "FAILED", str(error)
-            if mark == "FAILED" or not arguments.quiet:
+            if mark == "FAILED" or not quiet:
                 print(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}", flush=True)
     if failures:
         raise summed_up(failures)
-    if not arguments.quiet:
+    if not quiet:
         print("all of this works: `python main.py` can begin")
     return 0
 

@@ -25,26 +25,52 @@ from ..shipping.batch import Batch
 from ..shipping.outbox import Outbox
 from ..shipping.sftp import Node
 from ..transport import RAW, Transport
+from . import flags
 
+EXAMPLES = (
+    "python main.py ship --dry-run        does the node answer, and is there room?",
+    "python main.py ship                  now; a harvest does it by itself",
+)
 LATEST = 10  # of the batches that have arrived are listed
 TRIAL, TRIAL_BYTES = ".sheaf-trial-", 2**16  # no batch has such a name
 
 
-def ship(settings: Settings, arguments: argparse.Namespace) -> int:
+class Options(flags.Options):
+    batch: str | None
+    list: bool
+    dry_run: bool
+    quiet: bool
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--batch", metavar="NAME", help="this one only, even if the node refused it")
+    add("--list", action="store_true", help="what waits and what has arrived")
+    add("--dry-run", action="store_true", help="try the node, send nothing")
+    add("--now", action="store_true", help="at once, which is the default")
+    flags.add_quiet(parser)
+    flags.add_places(parser, "config", "state", "media")
+
+
+def run(options: Options) -> int:
+    return ship(flags.load(options), options)
+
+
+def ship(settings: Settings, options: Options) -> int:
     if not settings.transport.host:
         raise UsageError("no host is set under [transport], so media stay here: docs/shipping.md")
-    if arguments.list:
+    if options.list:
         return list_batches(outbox_of(settings))
-    if arguments.dry_run:
+    if options.dry_run:
         return tell_trial(settings)
     if not settings.pools_file.exists() and not Ledger(settings.media):
         print("nothing to ship")
         return 0
     try:
         with only_instance(settings.state), closing(opened(settings)) as pools:
-            return ship_here(settings, pools, arguments)
+            return ship_here(settings, pools, options)
     except AlreadyRunning:
-        request_shipping(settings.state, arguments.batch)
+        request_shipping(settings.state, options.batch)
         print("the harvest that runs ships them, beginning within a minute")
     return 0
 
@@ -58,20 +84,20 @@ def opened(settings: Settings) -> Pools:
     return Pools(settings.pools_file, stages(settings))
 
 
-def ship_here(settings: Settings, pools: Pools, arguments: argparse.Namespace) -> int:
+def ship_here(settings: Settings, pools: Pools, options: Options) -> int:
     """Nobody else works in this state folder now."""
     with closing(Ledger(settings.media)) as ledger:
         check_media(pools, ledger, settings)
         transport = transport_of(settings, ledger, lambda work: work(), Event())
         transport.complete()
-        with bar("shipped", transport.backlog, arguments.quiet) as show:
+        with bar("shipped", transport.backlog, options.quiet) as show:
             try:
-                done = str(transport.ship(arguments.batch, show))
+                done = str(transport.ship(options.batch, show))
             except HarvestError as error:
                 pools.note_clock_work("transport", time.time(), False, str(error))
                 raise
         pools.note_clock_work("transport", time.time(), True, done)
-    if not arguments.quiet:
+    if not options.quiet:
         print(done)
     return 0
 
