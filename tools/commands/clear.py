@@ -14,8 +14,6 @@ from ..add import Graph
 from ..graphs.open import name_of, open_graph, visit_graph
 from ..journal.instance import only_instance
 from ..journal.snapshots import set_aside, set_pools_aside
-from ..media.ledger import Ledger
-from ..reports.progress import bar
 from ..settings import Settings
 from . import flags
 
@@ -70,6 +68,8 @@ def clear(settings: Settings, options: Options) -> int:
 
 
 def empty(seen: Graph, url: str, password: str) -> None:
+    from ..reports.progress import bar
+
     number = sum(seen.counts())
     with (
         seen.members.nobody_at_work(),
@@ -81,6 +81,8 @@ def empty(seen: Graph, url: str, password: str) -> None:
 
 def retire_harvest(settings: Settings, unasked: bool) -> None:
     """The pools, and the media that nobody knows any more; neither is deleted."""
+    from ..media.ledger import Ledger
+
     pools = settings.pools_file
     if not pools.exists() or not (unasked or is_wanted(pools)):
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,5 +107,7 @@ def load(options: argparse.Namespace, **more: Any) -> Settings:
             given.get("min_weight"),
         )
     if given.get("no_media"):
+        from dataclasses import replace
+
         settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
     return settings

@@ -7,8 +7,6 @@ right name where there is one.
 from __future__ import annotations
 
 import argparse
-import difflib
-import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -70,6 +68,8 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown_word(self, word: str, words: Sequence[str]) -> str:
         if self.verb == HARVEST and word in VERBS:
+            import shlex
+
             others = shlex.join(each for each in words if each != word)
             return f"the command comes first: {PROGRAM} {word} {others}"
         return f"{self.verb} takes no further argument: {word!r}"
@@ -97,6 +97,8 @@ def spoken(verb: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
+    import difflib  # only for whoever mistypes
+
     longer = [each for each in known if each.startswith(word) and len(word) > 3]
     return next(iter(longer or difflib.get_close_matches(word, known, 1, NEAR)), None)
 
@@ -105,5 +107,5 @@ def _unknown_verb(word: str) -> str:
     if near := nearest(word.lower(), [*VERBS]):
         return f"{word!r} is not a command; did you mean {near}?"
     if word.startswith("/c/"):
-        return f"{word!r} is not a command; did you mean --seed {shlex.quote(word)}?"
+        return f"{word!r} is not a command; did you mean --seed {word}?"
     return f"{word!r} is not a command: `{PROGRAM} --help` lists them"

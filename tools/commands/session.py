@@ -138,7 +138,7 @@ class Session:
         """None if media stay here. What a crash interrupted is completed before new media come."""
         if not self._settings.transport.host or not self._settings.extend.is_wanted:
             return None
-        from .ship import transport_of  # it takes paramiko with it
+        from .batches import transport_of  # it takes paramiko with it
 
         ledger, quiet_point = self._job.ledger, self.harvest.at_quiet_point
         transport = transport_of(self._settings, ledger, quiet_point, self._stop)
