@@ -9,6 +9,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..exports.catalogue import DEFAULT, FORMATS, export, format_named
 from . import flags
+from .counts import counted
 from .graph import existing_graph
 
 EXAMPLES = (
@@ -21,6 +22,7 @@ class Options(flags.Options):
     folder: Path | None
     format: str
     split_seed: int | None
+    dry_run: bool
     quiet: bool
 
 
@@ -34,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)} (default: the first)",
     )
     add("--split-seed", type=flags.whole, metavar="N", help="for pykeen: another split (0)")
+    flags.add_dry_run(parser, "say what is there, write nothing")
     flags.add_quiet(parser)
     flags.add_places(parser, "config", "state", "graph")
 
@@ -46,13 +49,26 @@ def run(options: Options) -> int:
     if wishes and options.format != "pykeen":
         raise UsageError("--split-seed is for export --format pykeen, which alone splits")
     settings = flags.load(options)
+    url, password = settings.graph_url, settings.neo4j.password
+    if options.dry_run:
+        return tell_export(url, password, folder, options.format)
     with (
-        closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
+        closing(existing_graph(url, password)) as graph,
         bar("exported", chosen.work(graph.counts()), options.quiet) as show,
     ):
         export(graph, folder, show, options.format, **wishes)
     if not options.quiet:
         print(f"{folder} is complete; {chosen.advice(folder)}")
+    return 0
+
+
+def tell_export(url: str, password: str, folder: Path, name: str) -> int:
+    """What would be written, and whether it can be put there."""
+    if folder.exists():
+        raise UsageError(f"{folder} exists already: name a folder that is not there yet")
+    with closing(existing_graph(url, password)) as graph:
+        print(f"{url} holds {counted(graph.counts())}: these would be written as {name}")
+    print(f"{folder} would be made; nothing was written (--dry-run)")
     return 0
 
 

@@ -65,6 +65,10 @@ def add_quiet(to: argparse.ArgumentParser) -> None:
     to.add_argument("-q", "--quiet", action="store_true", help="only errors")
 
 
+def add_dry_run(to: argparse.ArgumentParser, text: str) -> None:
+    to.add_argument("--dry-run", action="store_true", help=text)
+
+
 def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 

@@ -18,6 +18,7 @@ EXAMPLES = (
     "python main.py --sample                          the built-in sample, offline",
     "python main.py --seed dog,cat --limit 1000       from two concepts",
     "python main.py --source FILE.csv.gz --all --no-media",
+    "python main.py --seed dog --dry-run              what would that do?",
 )
 
 
@@ -28,6 +29,7 @@ class Options(flags.Filtered):
     no_media: bool
     fresh: bool
     resume: Path | None
+    dry_run: bool
     log_json: bool
     quiet: bool
     verbose: bool
@@ -39,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--fresh", action="store_true", help="set the old state and media aside and begin anew")
     add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
+    flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
     flags.add_filter(parser)
     flags.add_places(parser, *flags.PLACES)
     add("--log-json", action="store_true", help="log lines as JSON")
@@ -67,6 +70,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     settings = with_seeds(load_settings(options), options.all, options.quiet)
+    if options.dry_run:
+        from .plan import show_plan
+
+        return show_plan(settings, options)
     from ..journal.instance import SIGNALS, only_instance
 
     for request in ("pause", "resume"):  # whoever asks before we listen must not end us
