@@ -74,7 +74,8 @@ def test_every_command_has_its_own_help(
 def test_every_example_is_understood(verb: str) -> None:
     scripts = {"main.py": [], "history.py": ["history"], "clear.py": ["clear"]}
     for example in command(verb).EXAMPLES:
-        _, script, *words = shlex.split(example.partition("  ")[0].partition(" > ")[0])
+        line = example.removeprefix('eval "$(').replace(')"', "")
+        _, script, *words = shlex.split(line.partition("  ")[0].partition(" > ")[0])
         parsed([*scripts[script], *words])
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 EXAMPLES = (
-    "python main.py init                                      asks four questions",
-    "python main.py init --contact you@example.org --seed dog asks for the rest",
+    "python main.py init                             asks four questions",
+    "python main.py init --contact you@example.org   asks for the rest",
 )
 FILE = Path("sheaf.toml")
 
