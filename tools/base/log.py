@@ -8,11 +8,12 @@ import logging.handlers
 import re
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from tqdm import tqdm
+
+from tools.say import nobody_reads
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
@@ -46,8 +47,12 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = self.format(record)
-        with suppress(OSError):  # whoever logs has something else to do
+        try:
             tqdm.write(line, file=sys.stderr)
+        except BrokenPipeError:
+            nobody_reads(sys.stderr)
+        except OSError:  # whoever logs has something else to do
+            pass
 
 
 class _Without(logging.Filter):

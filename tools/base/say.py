@@ -12,5 +12,10 @@ def say(text: str, to: TextIO | None = None) -> None:
     stream = to or sys.stdout
     try:
         print(text, file=stream, flush=True)
-    except BrokenPipeError:  # nor does what is still to be flushed when we end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except BrokenPipeError:
+        nobody_reads(stream)
+
+
+def nobody_reads(stream: TextIO) -> None:
+    """What is still to be flushed when we end must not change the exit code either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
