@@ -13,18 +13,17 @@ from typing import Any
 
 import pytest
 
+from tools.base.bounds import BOUNDS
 from tools.base.credentials import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
-from tools.bounds import MOST
+from tools.base.settings import LogSettings
 from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
+from tools.conceptnet.settings import FilterSettings
 from tools.errors import UsageError
 from tools.jobs.conceptnet import stages
+from tools.network.settings import HttpSettings, ProxySettings
 from tools.settings import (
     DEFAULT_FILE,
     FILE_WORKERS,
-    FilterSettings,
-    HttpSettings,
-    LogSettings,
-    ProxySettings,
     Settings,
     load,
     narrowed,
@@ -329,7 +328,15 @@ def test_values_beyond_all_reason_are_refused(text: str, sentence: str) -> None:
 def test_every_number_has_an_upper_bound_or_needs_none() -> None:
     defaults = {name: attrgetter(name)(Settings()) for name in settings_of(Settings)}
     numbers = {name for name, value in defaults.items() if type(value) in (int, float)}
-    assert numbers - UNBOUNDED == MOST.keys()
+    assert numbers - UNBOUNDED == set(bounded_above(Settings()))
+
+
+def bounded_above(settings: Any, where: str = "") -> Iterator[str]:
+    for each in fields(settings):
+        if is_dataclass(value := getattr(settings, each.name)):
+            yield from bounded_above(value, f"{where}{each.name}.")
+        elif BOUNDS in each.metadata and each.metadata[BOUNDS].most is not None:
+            yield where + each.name
 
 
 UNBOUNDED = {

@@ -9,9 +9,10 @@ from ..errors import UsageError
 from ..media.offer import Provider
 from ..network.client import Client
 from ..network.limits import Limit
-from ..settings import KEYED, ExtendSettings
 from . import archive, commons, flickr, freesound, giphy, inaturalist, openverse, pexels
+from .names import KEYED
 from .resting import PatientProvider
+from .settings import ExtendSettings
 
 
 class Known(NamedTuple):

@@ -23,7 +23,7 @@ import socks
 
 from ..base.credentials import PASSPHRASE_VARIABLE
 from ..errors import HarvestError, Unavailable, Unreachable
-from ..settings import TransportSettings
+from .settings import TransportSettings
 
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # what matters of it is in our errors
 
