@@ -23,7 +23,7 @@ from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSett
 from .errors import UsageError, WrongSetting
 from .graphs.settings import Neo4jSettings
 from .network.settings import HttpSettings, ProxySettings
-from .providers.names import KEYED
+from .providers.names import TAKE_KEY
 from .providers.settings import ExtendSettings
 from .shipping.settings import TransportSettings
 
@@ -144,7 +144,7 @@ def _with_secrets(settings: Settings) -> Settings:
         settings,
         proxy=replace(proxy, urls=secret.proxies(proxy.file)),
         neo4j=replace(neo4j, password=secret.neo4j_password(neo4j.password_file)),
-        extend=replace(extend, keys=secret.keys(KEYED, extend.keys_file)),
+        extend=replace(extend, keys=secret.keys(TAKE_KEY, extend.keys_file)),
         notices=replace(notices, urls=secret.notices(notices.file)),
         transport=replace(
             transport,

@@ -9,20 +9,23 @@ from typing import Literal, NamedTuple
 
 
 class Listed(NamedTuple):
+    class_name: str  # in its module
     key: Literal["none", "optional", "required"] = "none"
     is_usual: bool = True  # asked unless the settings say otherwise
 
 
 PROVIDERS = {
-    "commons": Listed(),
-    "openverse": Listed(key="optional"),
-    "inaturalist": Listed(),
-    "freesound": Listed(key="required"),
-    "flickr": Listed(key="required"),
-    "pexels": Listed(key="required"),
-    "giphy": Listed(key="required"),
-    "archive": Listed(is_usual=False),
+    "commons": Listed("Commons"),
+    "openverse": Listed("Openverse", key="optional"),
+    "inaturalist": Listed("INaturalist"),
+    "freesound": Listed("Freesound", key="required"),
+    "flickr": Listed("Flickr", key="required"),
+    "pexels": Listed("Pexels", key="required"),
+    "giphy": Listed("Giphy", key="required"),
+    "archive": Listed("InternetArchive", is_usual=False),
 }
 """In the order in which they are asked."""
+
 USUAL = tuple(name for name, each in PROVIDERS.items() if each.is_usual)
-KEYED = tuple(name for name, each in PROVIDERS.items() if each.key != "none")
+TAKE_KEY = tuple(name for name, each in PROVIDERS.items() if each.key != "none")
+NEED_KEY = tuple(name for name, each in PROVIDERS.items() if each.key == "required")
