@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from .assist.settings import ClockSettings, NoticeSettings
-from .base import credentials as secret
 from .base.bounds import DAY_S, bounded, check
 from .base.config import build
+from .base.credentials import with_secrets
 from .base.origin import located
 from .base.settings import LogSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
 from .errors import UsageError, WrongSetting
 from .graphs.settings import Neo4jSettings
 from .network.settings import HttpSettings, ProxySettings
-from .providers.names import TAKE_KEY
 from .providers.settings import ExtendSettings
 from .shipping.settings import TransportSettings
 
@@ -87,7 +86,7 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
         settings = build(Settings(), given)
         if settings.source_file is not None and "fetch_workers" not in given:
             settings = replace(settings, fetch_workers=FILE_WORKERS)
-        settings = _with_secrets(settings)
+        settings = with_secrets(settings)
         check(settings)
     except WrongSetting as error:
         raise located(error, path or DEFAULT_FILE, flags) if table else error from None
@@ -135,21 +134,3 @@ def read_toml(path: Path | None) -> dict[str, Any]:
         raise UsageError(f"cannot read the settings file {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} is not valid TOML: {error}") from error
-
-
-def _with_secrets(settings: Settings) -> Settings:
-    proxy, neo4j, extend = settings.proxy, settings.neo4j, settings.extend
-    notices, transport = settings.notices, settings.transport
-    return replace(
-        settings,
-        proxy=replace(proxy, urls=secret.proxies(proxy.file)),
-        neo4j=replace(neo4j, password=secret.neo4j_password(neo4j.password_file)),
-        extend=replace(extend, keys=secret.keys(TAKE_KEY, extend.keys_file)),
-        notices=replace(notices, urls=secret.notices(notices.file)),
-        transport=replace(
-            transport,
-            passphrase=secret.passphrase(),
-            proxy_url=secret.transport_proxy() or transport.proxy,
-            secret=secret.transport_secret(transport.secret_file),
-        ),
-    )

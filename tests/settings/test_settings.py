@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
+from tools.assist.settings import NOTICES_VARIABLE
 from tools.base.bounds import BOUNDS
-from tools.base.credentials import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
 from tools.base.settings import LogSettings
 from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
 from tools.conceptnet.settings import FilterSettings
 from tools.errors import UsageError
+from tools.graphs.settings import PASSWORD_VARIABLE
 from tools.jobs.conceptnet import stages
-from tools.network.settings import HttpSettings, ProxySettings
+from tools.network.settings import PROXIES_VARIABLE, HttpSettings, ProxySettings
 from tools.settings import (
     DEFAULT_FILE,
     FILE_WORKERS,
@@ -38,7 +39,7 @@ PROXY = "socks5h://me:hunter2@10.0.0.1:1080"
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No settings but those of the test."""
     monkeypatch.chdir(tmp_path)
-    for secret in (PROXIES_VARIABLE, NEO4J_VARIABLE, NOTICES_VARIABLE):
+    for secret in (PROXIES_VARIABLE, PASSWORD_VARIABLE, NOTICES_VARIABLE):
         monkeypatch.delenv(secret, raising=False)
     return tmp_path
 
@@ -464,7 +465,7 @@ def test_without_a_secret_there_is_no_password() -> None:
 
 
 def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(NEO4J_VARIABLE, "hunter2 ")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "hunter2 ")
     assert load(None, {}).neo4j.password == "hunter2 "
 
 
@@ -476,9 +477,9 @@ def test_the_password_comes_from_a_file_and_the_end_of_the_line_is_no_part_of_it
 
 def test_the_environment_goes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     file = secret_file("from the file", name="password")
-    monkeypatch.setenv(NEO4J_VARIABLE, "from the environment")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "from the environment")
     assert password_from(file) == "from the environment"
-    monkeypatch.setenv(NEO4J_VARIABLE, "")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "")
     assert password_from(file) == "from the file"
 
 
@@ -501,7 +502,7 @@ def test_a_password_cannot_stand_in_the_settings_file() -> None:
 
 
 def test_no_printed_setting_shows_the_password_of_neo4j(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(NEO4J_VARIABLE, "hunter2")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "hunter2")
     settings = load(None, {})
     assert settings.neo4j.password == "hunter2"
     assert "hunter2" not in f"{settings!r} {settings} {settings.neo4j!r} {settings.neo4j}"

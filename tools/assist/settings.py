@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from ..base.bounds import DAY_S, YEAR_S, bounded
+from ..base.credentials import secret_lines
 from ..shipping.settings import TransportSettings
 
+NOTICES_VARIABLE = "SHEAF_NOTICES"
 USUAL_TIMES = ("0 * * * *", "* * * * *")
 
 
@@ -41,6 +43,11 @@ class NoticeSettings:
     progress_times: str = "0 * * * *"
     source_down_s: float = bounded(1800.0, least=0, most=YEAR_S)
     timeout_s: float = bounded(30.0, above=0, most=DAY_S)
+
+    def with_secrets(self) -> NoticeSettings:
+        """In the environment too they stand on lines: an address may hold a comma."""
+        lines = secret_lines(NOTICES_VARIABLE, self.file)
+        return replace(self, urls=tuple(line for line in lines if not line.startswith("#")))
 
     def check(self, where: str) -> None:
         _require_times(self.progress_times, f"{where}progress_times")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..base.bounds import DAY_S, bounded, require
+from ..base.credentials import secret_lines
 
+PROXIES_VARIABLE = "SHEAF_PROXIES"
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h", "socks4", "socks4a")
 
 
@@ -27,6 +29,9 @@ class HttpSettings:
 class ProxySettings:
     file: Path | None = None
     urls: tuple[str, ...] = field(default=(), repr=False)  # may hold passwords; not from TOML
+
+    def with_secrets(self) -> ProxySettings:
+        return replace(self, urls=secret_lines(PROXIES_VARIABLE, self.file, ","))
 
     def check(self, where: str) -> None:
         for number, url in enumerate(self.urls, 1):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..base.bounds import bounded, is_web_address, require, require_known, require_one_of
+from ..base.credentials import keys
 from ..media.settings import MediaSettings
-from .names import PROVIDERS, USUAL
+from .names import PROVIDERS, TAKE_KEY, USUAL
 
 GROUNDS = ("concepts", "relations", "both")
 
@@ -23,6 +24,9 @@ class ExtendSettings(MediaSettings):
     keys_file: Path | None = None
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # not from TOML
     sheets: int = bounded(24, least=0, most=10_000)
+
+    def with_secrets(self) -> ExtendSettings:
+        return replace(self, keys=keys(TAKE_KEY, self.keys_file))
 
     def check(self, where: str) -> None:
         MediaSettings.check(self, where)  # super() does not find a class remade for its slots

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..base.bounds import DAY_S, bounded, require
-from ..base.credentials import TRANSPORT_PROXY_VARIABLE
+from ..base.credentials import one_secret
 from ..network.settings import PROXY_SCHEMES, require_proxy
 
+PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
+PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
+SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
 TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
 
 
@@ -31,14 +34,22 @@ class TransportSettings:
     timeout_s: float = bounded(30.0, above=0, most=DAY_S)
     receipt_s: float = bounded(180.0, least=0, most=DAY_S)
     secret_file: Path | None = None
-    passphrase: str = field(default="", repr=False)  # not from TOML, like the two below
-    proxy_url: str = field(default="", repr=False)
-    secret: str = field(default="", repr=False)
+    passphrase: str = field(default="", repr=False)  # of the private key; not from TOML,
+    proxy_url: str = field(default="", repr=False)  # and so are these two
+    secret: str = field(default="", repr=False)  # that both ends sign with
 
     @property
     def times(self) -> str:
         """On the hour, as in a crontab."""
         return f"0 */{self.every_hours} * * *" if self.every_hours < 24 else "0 0 * * *"
+
+    def with_secrets(self) -> TransportSettings:
+        return replace(
+            self,
+            passphrase=one_secret(PASSPHRASE_VARIABLE),
+            proxy_url=one_secret(PROXY_VARIABLE).strip() or self.proxy,
+            secret=one_secret(SECRET_VARIABLE, self.secret_file),
+        )
 
     def check(self, where: str) -> None:
         require(1 <= self.every_hours <= 24, f"{where}every_hours must be from 1 to 24")
@@ -56,7 +67,7 @@ class TransportSettings:
         require(has_key, f"{where}key_file is missing: a private key, or agent = true")
 
     def _check_way(self, where: str) -> None:
-        sentence = f"a password stands in {TRANSPORT_PROXY_VARIABLE}"
+        sentence = f"a password stands in {PROXY_VARIABLE}"
         require("@" not in self.proxy, sentence, f"{where}proxy")
         if self.proxy_url:
             require_proxy(f"{where}proxy", self.proxy_url, TUNNEL_SCHEMES)
