@@ -54,12 +54,12 @@ def test_a_wrong_one_is_named_with_its_section(table: dict[str, Any], sentence: 
 def test_none_is_within_all_bounds_and_a_number_is_not() -> None:
     check(Lamp())
     check(Lamp(hours=1.0))
-    with pytest.raises(WrongSetting, match="^hours must be more than 0$"):
+    with pytest.raises(WrongSetting, match=r"^hours must be more than 0$"):
         check(Lamp(hours=0.0))
 
 
 def test_no_number_at_all_is_not_within_bounds() -> None:
-    with pytest.raises(WrongSetting, match="^dimmed must be 0 or more$"):
+    with pytest.raises(WrongSetting, match=r"^dimmed must be 0 or more$"):
         check(Lamp(dimmed=float("nan")))
 
 
