@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.add import Counts
+from tools.base.config import finite
 from tools.base.say import say
-from tools.bounds import finite
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
 from tools.graphs.open import look as look_at_graph
 from tools.journal.check import copies, inspect

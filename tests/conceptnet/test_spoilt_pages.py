@@ -37,7 +37,7 @@ from tools.conceptnet.rules import RELATIONS, Filter
 from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.network import client as http_module
 from tools.network.client import Answer, Client
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 from tools.uri import LONGEST_URI, assertion
 
 EVERYTHING = Filter.of(["en", "fr", "de", "ja"], 0.0, (*RELATIONS, "RelatedTo"), True)

@@ -17,7 +17,6 @@ from typing import Any, Self
 from .. import VERSION
 from ..base.credentials import hidden
 from ..base.text import duration
-from ..settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ LONGEST = 200  # characters of a setting: seeds may be many
 class Journal:
     """Of one run; its end is that of the `with`, good or bad."""
 
-    def __init__(self, settings: Settings, typed: Sequence[str]) -> None:
+    def __init__(self, settings: Any, typed: Sequence[str]) -> None:
         self._settings = settings
         self._typed = typed
         self._begun = time.monotonic()
@@ -35,7 +34,7 @@ class Journal:
 
     def __enter__(self) -> Self:
         command = hidden(shlex.join(["main.py", *self._typed]))
-        changed = ", ".join(changes(self._settings, Settings())) or "none"
+        changed = ", ".join(changes(self._settings, type(self._settings)())) or "none"
         python = f"Python {platform.python_version()}, {platform.system()}"
         text = "Sheaf %s (%s) begins: %s; settings that differ from the default: %s"
         logger.info(text, VERSION, python, command, changed)

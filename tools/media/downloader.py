@@ -33,11 +33,11 @@ from ..errors import (
 )
 from ..network.client import Answer, Client
 from ..network.robots import forbidden_by, wishes_in
-from ..settings import ExtendSettings
 from .formats import HEAD, Facts, Format, name_of, sniff
 from .hosts import FileHosts
 from .offer import Candidate
 from .pictures import differing_bits, limit_pixels
+from .settings import MediaSettings
 
 TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml")
 MOST_TRIES = 20  # to make a file in a folder that others remove
@@ -51,8 +51,8 @@ class Kind(Protocol):
     ACCEPT: str
     FORMATS: frozenset[Format]
 
-    def max_bytes(self, settings: ExtendSettings) -> int: ...
-    def prove(self, file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts: ...
+    def max_bytes(self, settings: MediaSettings) -> int: ...
+    def prove(self, file: BinaryIO, form: Format, settings: MediaSettings) -> Facts: ...
 
 
 KINDS: dict[str, Kind] = {
@@ -73,7 +73,7 @@ class Rules(NamedTuple):
 class Downloader:
     """Any number of threads may share one."""
 
-    def __init__(self, client: Client, settings: ExtendSettings) -> None:
+    def __init__(self, client: Client, settings: MediaSettings) -> None:
         self._client = client
         self._hosts = FileHosts(client.let_rest, settings.rest_s)
         self._settings = settings
