@@ -300,7 +300,7 @@ def process(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 TELL = """
 import logging, sys
-from tools import log
+from tools.base import log
 from tools.assist.notify import Notices
 from tools.assist.settings import NoticeSettings
 log.set_up(None, "debug", False, False)

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from tools.say import nobody_reads
+from .say import nobody_reads
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
