@@ -12,18 +12,19 @@ from contextlib import ExitStack, closing
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..add import Counts, Graph
 from ..assist.inbox import request_retry
-from ..conceptnet.rules import Filter
+from ..conceptnet.graph import open_graph, visit_graph
+from ..conceptnet.rules import ALL_RELATIONS, Filter
 from ..conceptnet.seeds import concept_named
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from ..exports.catalogue import DEFAULT, export, format_named
 from ..graphs.copy import copy, hand_on
-from ..graphs.open import is_same, open_graph, visit_graph
+from ..graphs.open import is_same
 from ..jobs.conceptnet import stages
 from ..journal.instance import only_instance
 from ..media import credits
@@ -79,7 +80,8 @@ def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.target is None:
         raise UsageError("export needs a folder: python main.py export DIR")
     name = arguments.format or DEFAULT
-    chosen, options = format_named(name), {}
+    chosen = format_named(name)
+    options: dict[str, Any] = {"types": ALL_RELATIONS} if name == "neo4j-csv" else {}
     if arguments.split_seed is not None:
         if name != "pykeen":
             raise UsageError("--split-seed is for export --format pykeen, which alone splits")
