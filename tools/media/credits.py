@@ -14,9 +14,9 @@ from typing import NamedTuple, TextIO
 
 from .. import uri
 from ..add import Entity, Graph, Media
+from ..base.text import one_line
 from ..errors import UsageError
 from ..graphs.copy import batches
-from ..sheets.markup import plain
 
 BATCH = 1000  # owners asked for at once
 COLUMNS = (
@@ -73,8 +73,8 @@ def as_text(given: Iterable[Credit]) -> Iterator[str]:
     """Lines: an owner, then a line for each of its files, which its place in the media folder
     names: titles are often the same."""
     for owner, group in groupby(given, key=lambda each: each.owner):
-        yield plain(owner)
-        yield from (f"  {plain(each.media.path)}: {attribution(each.media)}" for each in group)
+        yield one_line(owner)
+        yield from (f"  {one_line(each.media.path)}: {attribution(each.media)}" for each in group)
 
 
 def attribution(media: Media) -> str:
@@ -88,7 +88,7 @@ def attribution(media: Media) -> str:
     by = f" by {media.author}" if media.author else ""
     address = f" ({media.license_url})" if media.license_url else ""
     rest = (f"{licence_name(media.license)}{address}", media.page, media.remark)
-    return plain(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
+    return one_line(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
 
 
 def licence_name(code: str | None) -> str:
