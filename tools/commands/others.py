@@ -27,7 +27,8 @@ from ..graphs.copy import copy, hand_on
 from ..graphs.open import is_same
 from ..jobs.conceptnet import stages
 from ..journal.instance import only_instance
-from ..media import credits
+from ..media.credits import as_csv, as_text
+from ..media.graph_credits import credits
 from ..media.ledger import Ledger
 from ..network import large_file as remote
 from ..network.client import Client
@@ -111,11 +112,11 @@ def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
     languages = settings.filter.languages
     wanted = None if arguments.target is None else [concept_named(arguments.target, languages)]
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
-        found = credits.credits(graph, wanted)
+        found = credits(graph, wanted)
         if arguments.format == "csv":
-            credits.as_csv(found, sys.stdout)
+            as_csv(found, sys.stdout)
         else:
-            for line in credits.as_text(found):
+            for line in as_text(found):
                 print(line)
     return 0
 
