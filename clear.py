@@ -16,8 +16,9 @@ from pathlib import Path
 
 from tools.add import Graph
 from tools.base.say import say
+from tools.conceptnet.graph import open_graph, visit_graph
 from tools.errors import HarvestError
-from tools.graphs.open import name_of, open_graph, visit_graph
+from tools.graphs.open import name_of
 from tools.journal.instance import only_instance
 from tools.journal.snapshots import set_aside, set_pools_aside
 from tools.media.ledger import Ledger

@@ -15,8 +15,8 @@ from pathlib import Path
 from tools.add import Counts
 from tools.base.config import finite
 from tools.base.say import say
+from tools.conceptnet.graph import graph_counts as counts_of
 from tools.errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
-from tools.graphs.open import look as look_at_graph
 from tools.journal.check import copies, inspect
 from tools.journal.holder import running
 from tools.journal.reader import all_samples, failed, look
@@ -84,7 +84,7 @@ def view_of(file: Path, graph: Counts | None) -> View:
 def graph_counts(settings: Settings) -> Counts | None:
     """None if there is no graph yet, or none that answers."""
     try:
-        return look_at_graph(settings.graph_url, settings.neo4j.password)
+        return counts_of(settings.graph_url, settings.neo4j.password)
     except (Unreachable, Unavailable) as error:
         print(f"history: {error}", file=sys.stderr)
         return None

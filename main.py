@@ -28,11 +28,12 @@ from tools.base.say import say
 from tools.commands import others as commands
 from tools.commands.again import REAL, SAMPLE, facts_of
 from tools.commands.beginning import Beginning
+from tools.conceptnet.graph import open_graph
 from tools.conceptnet.seeds import seeds_of, told
 from tools.engine.harvest import Harvest
 from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
 from tools.exports.catalogue import DEFAULT, FORMATS
-from tools.graphs.open import is_there, open_graph
+from tools.graphs.open import is_there
 from tools.jobs.conceptnet import NAME, ConceptnetJob
 from tools.jobs.outcome import begin_to_count, nothing_kept
 from tools.jobs.ownership import Belongings

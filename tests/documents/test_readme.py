@@ -40,7 +40,7 @@ from tests.support.neo4j_server import (
 )
 from tests.support.worlds.proxies import closed_port
 from tools.add import Graph, Media
-from tools.graphs.open import open_graph
+from tools.conceptnet.graph import open_graph
 
 TEXT = README.read_text(encoding="utf-8")
 CYPHER = examples("cypher")

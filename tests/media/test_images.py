@@ -19,9 +19,9 @@ from PIL import Image
 
 from tests.support.worlds import files
 from tools.errors import GiveUp
+from tools.extend import media_kinds
 from tools.media import formats as sniff_table
 from tools.media import pictures
-from tools.media.downloader import KINDS
 from tools.media.formats import Facts, sniff
 from tools.media.pictures import dhash, differing_bits
 from tools.media.settings import MediaSettings
@@ -36,7 +36,7 @@ def prove(body: bytes, folder: Path, **limits: Any) -> Facts:
     path.write_bytes(body)
     form = sniff(body)
     assert form is not None
-    [module] = [each for each in KINDS.values() if form in each.FORMATS]
+    [module] = [each for each in media_kinds(sounds=False).values() if form in each.FORMATS]
     with path.open("rb") as file:
         return module.prove(file, form, MediaSettings(**limits))
 

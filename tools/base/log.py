@@ -18,6 +18,9 @@ from .say import nobody_reads
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
 
+file_only = logging.getLogger(f"{__name__}.file_only")
+"""What is logged here, no screen shows: start, hours and end of a run."""
+
 
 class _OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
@@ -82,7 +85,7 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     )
     stderr = _AboveTheBars(sys.stderr)
     stderr.setLevel(shown)
-    stderr.addFilter(_Without("tools.assist.run_log"))
+    stderr.addFilter(_Without(file_only.name))
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))

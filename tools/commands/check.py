@@ -20,8 +20,9 @@ from typing import NamedTuple
 from ..assist.notify import trials as notice_trials
 from ..base.text import amount, plain, size
 from ..conceptnet.api import JSON, ApiSource
+from ..conceptnet.graph import open_graph, visit_graph
 from ..errors import Fatal, GiveUp, HarvestError, StopHarvest, Unreachable, UsageError
-from ..graphs.open import is_embedded, open_graph, sqlite_path, visit_graph
+from ..graphs.open import is_embedded, sqlite_path
 from ..jobs.conceptnet import asks_strangers, client_of, wanted_by
 from ..journal.holder import running
 from ..network.client import Client

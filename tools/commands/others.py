@@ -12,21 +12,23 @@ from contextlib import ExitStack, closing
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..add import Counts, Graph
 from ..assist.inbox import request_retry
-from ..conceptnet.rules import Filter
+from ..conceptnet.graph import open_graph, visit_graph
+from ..conceptnet.rules import ALL_RELATIONS, Filter
 from ..conceptnet.seeds import concept_named
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from ..exports.catalogue import DEFAULT, export, format_named
 from ..graphs.copy import copy, hand_on
-from ..graphs.open import is_same, open_graph, visit_graph
+from ..graphs.open import is_same
 from ..jobs.conceptnet import stages
 from ..journal.instance import only_instance
-from ..media import credits
+from ..media.credits import as_csv, as_text
+from ..media.graph_credits import credits
 from ..media.ledger import Ledger
 from ..network import large_file as remote
 from ..network.client import Client
@@ -79,7 +81,8 @@ def export_graph(settings: Settings, arguments: argparse.Namespace) -> int:
     if arguments.target is None:
         raise UsageError("export needs a folder: python main.py export DIR")
     name = arguments.format or DEFAULT
-    chosen, options = format_named(name), {}
+    chosen = format_named(name)
+    options: dict[str, Any] = {"types": ALL_RELATIONS} if name == "neo4j-csv" else {}
     if arguments.split_seed is not None:
         if name != "pykeen":
             raise UsageError("--split-seed is for export --format pykeen, which alone splits")
@@ -109,11 +112,11 @@ def print_credits(settings: Settings, arguments: argparse.Namespace) -> int:
     languages = settings.filter.languages
     wanted = None if arguments.target is None else [concept_named(arguments.target, languages)]
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
-        found = credits.credits(graph, wanted)
+        found = credits(graph, wanted)
         if arguments.format == "csv":
-            credits.as_csv(found, sys.stdout)
+            as_csv(found, sys.stdout)
         else:
-            for line in credits.as_text(found):
+            for line in as_text(found):
                 print(line)
     return 0
 

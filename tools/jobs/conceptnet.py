@@ -18,7 +18,7 @@ from ..conceptnet.rules import Filter
 from ..engine.pools import Pools
 from ..engine.stage import Found, Order, Stage, Worker
 from ..errors import UsageError
-from ..extend import Extender, Wanted
+from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
 from ..journal.snapshots import BUDGETS
 from ..media.drafts import Drafts
@@ -137,7 +137,7 @@ class ConceptnetJob:
         extend, media = self._settings.extend, self._settings.media
         return Extender(
             catalogue.opened(extend, self.client),
-            Downloader(self.client, extend),
+            Downloader(self.client, extend, media_kinds(bool(extend.sounds))),
             self._drafts,
             media,
             Wanted(extend.wanted, extend.enough, extend.patience_days),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import orjson
 
 from ..errors import StateDamaged
-from ..reports.rates import Sample
+from .sample import Sample
 from .schema import FAILED, reading
 
 RECENT = 1500  # samples: more than a day of minutes

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..base.text import amount, date, duration
 from ..errors import UsageError
+from ..journal.sample import Sample
 from . import rates
-from .rates import Course, Sample, Value
+from .rates import Course, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from ..add import Adder, Counts
-from ..assist.run_log import tell_progress
+from ..base.log import file_only
 from ..base.text import size
 from ..engine.pools import Pools
 from ..engine.stage import Stage
@@ -79,7 +79,7 @@ class Progress:
             logger.info("progress %s", self._line())
         if time.monotonic() >= self._hour_due:
             self._hour_due += HOUR_S
-            tell_progress(self._line())
+            file_only.info("progress %s", self._line())
 
     def close(self) -> None:
         self()
