@@ -37,7 +37,7 @@ from tests.faults.injection import wait_until
 from tests.support.node import SshdNode, children
 from tools.add import Attachment, Entity, Media
 from tools.assist.assistant import Assist
-from tools.commands.ship import outbox_of, transport_of
+from tools.commands.batches import outbox_of, transport_of
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Found
 from tools.graphs.sqlite import SqliteGraph

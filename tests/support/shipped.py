@@ -27,7 +27,7 @@ from tests.support.node import Node, ParamikoNode, SshdNode
 from tests.support.store_contract import image
 from tools import settings as settings_of
 from tools.add import Attachment, Media
-from tools.commands.ship import transport_of
+from tools.commands.batches import transport_of
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found
 from tools.jobs.conceptnet import stages

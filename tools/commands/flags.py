@@ -1,0 +1,117 @@
+"""Flags that several commands share, and the settings they change."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+PLACES: dict[str, dict[str, Any]] = {
+    "config": {"type": Path, "metavar": "FILE", "help": "settings (default: sheaf.toml)"},
+    "state": {"metavar": "DIR", "help": "where the harvest keeps its record (state)"},
+    "graph": {
+        "metavar": "URL",
+        "help": "sqlite:PATH (default: graph.db in the state) or neo4j://user@host:7687/database",
+    },
+    "media": {"metavar": "DIR", "help": "where media files go (m)"},
+}
+OF_SETTINGS = (
+    *("source", "graph", "media", "state", "limit", "depth", "fetch_workers", "extend_workers"),
+)
+
+
+class Options(argparse.Namespace):
+    """What every command has; each declares its own besides."""
+
+    verb: str
+    typed: list[str]
+
+
+class Filtered(Options):
+    """The flags of the filter."""
+
+    language: tuple[str, ...] | None
+    relations: tuple[str, ...] | None
+    with_relations: tuple[str, ...] | None
+    without: tuple[str, ...] | None
+    min_weight: float | None
+
+
+def add_places(to: argparse.ArgumentParser, *names: str) -> None:
+    group = to.add_argument_group("where things are")
+    for name in names:
+        group.add_argument(f"--{name}", **PLACES[name])
+
+
+def add_filter(to: argparse.ArgumentParser) -> None:
+    add = to.add_argument_group("what is kept").add_argument
+    add_language(to, add)
+    add("--relations", type=words, metavar="NAMES", help="these only, like IsA,PartOf, or all")
+    add("--with", dest="with_relations", type=words, metavar="NAMES", help="these as well")
+    add("--without", type=words, metavar="NAMES", help="all but these")
+    add("--min-weight", type=number, metavar="W", help="relations of at least this weight")
+
+
+def add_language(to: argparse.ArgumentParser, add: Any = None) -> None:
+    add = add or to.add_argument
+    add("--language", type=words, metavar="CODES", help="these languages, like en,de")
+
+
+def add_quiet(to: argparse.ArgumentParser) -> None:
+    to.add_argument("-q", "--quiet", action="store_true", help="only errors")
+
+
+def add_dry_run(to: argparse.ArgumentParser, text: str) -> None:
+    to.add_argument("--dry-run", action="store_true", help=text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def finite(text: str) -> float:
+    """nan and inf are no numbers."""
+    if not math.isfinite(found := number(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return found
+
+
+def load(options: argparse.Namespace, **more: Any) -> Settings:
+    """Defaults, then the file, then the flags, as far as the command has such."""
+    from .. import settings as settings_of
+
+    given = vars(options)
+    flags = {name: given.get(name) for name in OF_SETTINGS}
+    settings = settings_of.load(given.get("config"), flags | more)
+    if "language" in given:
+        settings = settings_of.narrowed(
+            settings,
+            given["language"],
+            given.get("relations"),
+            given.get("with_relations"),
+            given.get("without"),
+            given.get("min_weight"),
+        )
+    if given.get("no_media"):
+        from dataclasses import replace
+
+        settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
+    return settings
