@@ -14,6 +14,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+_PACKAGE = __name__.partition(".")[0]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
 
@@ -77,11 +78,11 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     )
     stderr = _AboveTheBars(sys.stderr)
     stderr.setLevel(shown)
-    stderr.addFilter(_Without("tools.assist.run_log"))
+    stderr.addFilter(_Without(f"{_PACKAGE}.assist.run_log"))
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))
-        handlers[-1].addFilter(_Without("tools.reports.progress"))
+        handlers[-1].addFilter(_Without(f"{_PACKAGE}.reports.progress"))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)
@@ -89,6 +90,6 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     # Others' debug lines are not ours to answer for: some hold what they send.
     others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
     logging.basicConfig(level=others, handlers=handlers, force=True)
-    for ours in ("tools", "__main__", "main"):
+    for ours in (_PACKAGE, "__main__", "main"):
         logging.getLogger(ours).setLevel(level.upper())
     logging.getLogger("urllib3").setLevel("ERROR")

@@ -16,7 +16,6 @@ from typing import IO, Self, cast
 
 from ..errors import Unreachable
 
-ROOT = Path(__file__).resolve().parents[2]
 START_S = 10.0
 END_S = 5.0
 
@@ -31,10 +30,9 @@ class MediaServers:
 
     def __enter__(self) -> Self:
         # A session of its own: Ctrl-C is for the harvest, which needs its servers to end well.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tools.sample.sites"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        self._process = subprocess.Popen(  # noqa: S603  # ourselves
+            [sys.executable, "-P", "-m", f"{__package__}.sites"],
+            env=os.environ | {"PYTHONPATH": _where_we_look()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -73,3 +71,9 @@ class MediaServers:
             raise Unreachable(f"the sample's media servers did not start{when}")
         addresses: dict[str, str] = json.loads(line)
         return addresses
+
+
+def _where_we_look() -> str:
+    """The process finds the modules that we find, be they a clone's or installed ones, and no
+    others: `-P` leaves out the folder it is started in."""
+    return os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
