@@ -14,7 +14,8 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-_PACKAGE = __name__.partition(".")[0]
+from .program import PACKAGE
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
 
@@ -78,11 +79,11 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     )
     stderr = _AboveTheBars(sys.stderr)
     stderr.setLevel(shown)
-    stderr.addFilter(_Without(f"{_PACKAGE}.assist.run_log"))
+    stderr.addFilter(_Without(f"{PACKAGE}.assist.run_log"))
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))
-        handlers[-1].addFilter(_Without(f"{_PACKAGE}.reports.progress"))
+        handlers[-1].addFilter(_Without(f"{PACKAGE}.reports.progress"))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)
@@ -90,6 +91,6 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     # Others' debug lines are not ours to answer for: some hold what they send.
     others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
     logging.basicConfig(level=others, handlers=handlers, force=True)
-    for ours in (_PACKAGE, "__main__", "main"):
+    for ours in (PACKAGE, "__main__", "main"):
         logging.getLogger(ours).setLevel(level.upper())
     logging.getLogger("urllib3").setLevel("ERROR")

@@ -18,6 +18,7 @@ from threading import Event
 from typing import NamedTuple
 
 from ..assist.notify import trials as notice_trials
+from ..base.say import say
 from ..base.text import amount, plain, size
 from ..conceptnet.api import JSON, ApiSource
 from ..errors import Fatal, GiveUp, HarvestError, StopHarvest, Unreachable, UsageError
@@ -56,7 +57,7 @@ def check(settings: Settings, arguments: argparse.Namespace) -> int:
     if failures:
         raise summed_up(failures)
     if not arguments.quiet:
-        print("all of this works: `python main.py` can begin")
+        say("all of this works: `python main.py` can begin")
     return 0
 
 

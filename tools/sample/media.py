@@ -7,13 +7,11 @@ files drawn on request. The process ends with whoever started it, even if that o
 from __future__ import annotations
 
 import json
-import os
 import select
 import subprocess
-import sys
-from pathlib import Path
 from typing import IO, Self, cast
 
+from ..base.program import module_command, module_environment
 from ..errors import Unreachable
 
 START_S = 10.0
@@ -31,8 +29,8 @@ class MediaServers:
     def __enter__(self) -> Self:
         # A session of its own: Ctrl-C is for the harvest, which needs its servers to end well.
         self._process = subprocess.Popen(  # noqa: S603  # ourselves
-            [sys.executable, "-P", "-m", f"{__package__}.sites"],
-            env=os.environ | {"PYTHONPATH": _where_we_look()},
+            module_command(".sample.sites"),
+            env=module_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -71,9 +69,3 @@ class MediaServers:
             raise Unreachable(f"the sample's media servers did not start{when}")
         addresses: dict[str, str] = json.loads(line)
         return addresses
-
-
-def _where_we_look() -> str:
-    """The process finds the modules that we find, be they a clone's or installed ones, and no
-    others: `-P` leaves out the folder it is started in."""
-    return os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)

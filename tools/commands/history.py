@@ -1,0 +1,180 @@
+"""How far the harvest is. Reads the state; never changes it, never makes the harvest wait."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..add import Counts
+from ..base.program import spoken
+from ..base.say import say
+from ..bounds import finite
+from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
+from ..graphs.open import look as look_at_graph
+from ..journal.check import copies, inspect
+from ..journal.holder import running
+from ..journal.reader import all_samples, failed, look
+from ..journal.snapshots import snapshots
+from ..reports.as_json import as_json, failed_as_json
+from ..reports.text import View, as_text, failed_line, verdict_line
+from ..settings import Settings, add_place_flags, load_places
+
+WATCH_S = 5.0
+SHORTEST_WATCH_S = 0.2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    try:
+        return run(arguments)
+    except HarvestError as error:
+        say(f"history: {error}", sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # whoever reads what we print has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(arguments: argparse.Namespace) -> int:
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    settings = load_places(arguments)
+    file = file_of(arguments.file, settings)
+    if arguments.check:
+        return check(file)
+    if not file.exists():
+        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+    if arguments.failed is not None:
+        rows = failed(file, arguments.failed)
+        lines = [failed_as_json(rows)] if arguments.json else [failed_line(*row) for row in rows]
+        print("".join(f"{line}\n" for line in lines), end="")
+        return 0
+    if arguments.plot is not None:
+        return plot(file, arguments.plot)
+    if arguments.watch is not None:
+        return watch(file, settings, arguments)
+    view = view_of(file, graph_counts(settings))
+    print(as_json(view) if arguments.json else as_text(view, heading()), flush=True)
+    return 0
+
+
+def file_of(given: Path | None, settings: Settings) -> Path:
+    """A snapshot, the folder of a state, or what the settings say."""
+    if given is None:
+        return settings.pools_file
+    return given / settings.pools_file.name if given.is_dir() else given
+
+
+def view_of(file: Path, graph: Counts | None) -> View:
+    """Whoever holds the folder is asked before the file: a harvest that ends in between has then
+    written down everything."""
+    is_state = file.name == "pools.db"
+    holder = running(file.parent) if is_state else None
+    kept = copies(file) if is_state else ()
+    return View(file, look(file), graph, holder, not is_state, kept, time.time())
+
+
+def graph_counts(settings: Settings) -> Counts | None:
+    """None if there is no graph yet, or none that answers."""
+    try:
+        return look_at_graph(settings.graph_url, settings.neo4j.password)
+    except (Unreachable, Unavailable) as error:
+        print(f"history: {error}", file=sys.stderr)
+        return None
+
+
+def check(file: Path) -> int:
+    """Tells of the state and of every snapshot; the code of damage if there is any."""
+    paths = [file, *(snapshots(file) if file.name == "pools.db" else ())]
+    if paths == [file] and not file.exists():
+        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+    is_sound = True
+    for path in paths:
+        verdict = inspect(path)
+        if path != file and not path.exists():  # thinned out meanwhile
+            continue
+        is_sound &= not verdict.trouble
+        print(verdict_line(verdict, time.time()), flush=True)
+    return 0 if is_sound else StateDamaged.exit_code
+
+
+def plot(file: Path, picture: Path) -> int:
+    from ..reports.plot import draw  # it takes matplotlib with it
+
+    draw(all_samples(file), picture)
+    print(picture)
+    return 0
+
+
+def watch(file: Path, settings: Settings, arguments: argparse.Namespace) -> int:
+    from ..reports.screen import Screen, repeat
+
+    is_screen = sys.stdout.isatty() and not arguments.json
+    gap = "" if is_screen else "\n"  # between one report and the next
+    graph = Seldom(lambda: graph_counts(settings))
+
+    def page() -> str:
+        try:
+            view = view_of(file, graph())
+        except HarvestError as error:  # the next look may find it again
+            return f"history: {error}"
+        return as_json(view) if arguments.json else as_text(view, heading()) + gap
+
+    repeat(page, max(SHORTEST_WATCH_S, arguments.watch), Screen(sys.stdout) if is_screen else None)
+    return 0
+
+
+class Seldom:
+    """Something that may take its time: asked anew only after twenty times as long."""
+
+    def __init__(self, ask: Callable[[], Counts | None]) -> None:
+        self._ask = ask
+        self._answer: Counts | None = None
+        self._due = 0.0
+
+    def __call__(self) -> Counts | None:
+        begun = time.monotonic()
+        if begun >= self._due:
+            self._answer = self._ask()
+            now = time.monotonic()
+            self._due = now + 20 * (now - begun)
+        return self._answer
+
+
+def heading() -> Callable[[str], str]:
+    """Bold on a terminal, unless its user wants no such thing (no-color.org)."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if is_plain or not sys.stdout.isatty():
+        return str
+    return lambda title: f"\x1b[1m{title}\x1b[0m"
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog=spoken("python history.py"), description=__doc__)
+    add = result.add_argument
+    add("file", nargs="?", type=Path, help="a snapshot or a state folder instead of --state")
+    add("--json", action="store_true", help="for programs")
+    add(
+        "--watch",
+        nargs="?",
+        type=finite,
+        const=WATCH_S,
+        metavar="SECONDS",
+        help=f"again and again, every {WATCH_S:g} seconds; Ctrl-C ends it",
+    )
+    add("--plot", type=Path, metavar="FILE", help="draw its course as FILE.svg or FILE.png")
+    add(
+        "--failed",
+        nargs="?",
+        const="",
+        metavar="REASON",
+        help="what failed, a line each: URI, reason, attempts (only reasons that hold REASON)",
+    )
+    add("--check", action="store_true", help="are the state and its snapshots sound? (6: not all)")
+    add_place_flags(result)
+    return result
