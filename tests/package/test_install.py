@@ -19,6 +19,13 @@ from tools.base.extras import EXTRAS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CORE: list[str] = PROJECT["dependencies"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
+NODE = """[transport]
+host = "node"
+user = "me"
+folder = "in"
+agent = true
+known_hosts = "ship.toml"
+"""
 SAMPLE = ("--sample", "--no-media", "-q")
 
 
@@ -114,7 +121,7 @@ def test_its_sentences_name_the_command(installed: Environment, tmp_path: Path) 
 def test_who_lacks_an_extra_is_told_which(
     words: tuple[str, ...], package: str, installed: Environment, tmp_path: Path
 ) -> None:
-    (tmp_path / "ship.toml").write_text('[transport]\nhost = "node"\nuser = "me"\nfolder = "in"\n')
+    (tmp_path / "ship.toml").write_text(NODE)
     (tmp_path / "notices.toml").write_text('[notices]\nfile = "addresses"\n')
     (tmp_path / "addresses").write_text("json://127.0.0.1:9\n")
     (tmp_path / "addresses").chmod(0o600)
