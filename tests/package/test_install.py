@@ -101,6 +101,19 @@ def test_media_of_the_sample_come_too(installed: Environment, tmp_path: Path) ->
     assert "begins: " not in done.stderr  # which only the log's own name for its module prevents
 
 
+def test_programs_import_it(installed: Environment, tmp_path: Path) -> None:
+    code = """
+import sheaf, sheaf.graphs.open
+counts = sheaf.harvest(sample=True, limit=5, with_media=False)
+with sheaf.open_graph() as graph:
+    assert graph.counts() == counts and sheaf.neighbours(graph, "pet")
+    print(sheaf.VERSION, type(graph).__module__)
+"""
+    done = installed.run("python", "-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{VERSION} sheaf.graphs.sqlite\n"
+
+
 def test_its_sentences_name_the_command(installed: Environment, tmp_path: Path) -> None:
     done = installed.run("sheaf", "history", cwd=tmp_path)
     assert says(done, 2).endswith("there is no harvest at state/pools.db yet: sheaf starts one")
