@@ -13,6 +13,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from .program import PACKAGE
 from .say import nobody_reads
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -89,7 +90,7 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))
-        handlers[-1].addFilter(_Without("tools.reports.progress"))
+        handlers[-1].addFilter(_Without(f"{PACKAGE}.reports.progress"))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)
@@ -97,6 +98,6 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     # Others' debug lines are not ours to answer for: some hold what they send.
     others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
     logging.basicConfig(level=others, handlers=handlers, force=True)
-    for ours in ("tools", "__main__", "main"):
+    for ours in (PACKAGE, "__main__", "main"):
         logging.getLogger(ours).setLevel(level.upper())
     logging.getLogger("urllib3").setLevel("ERROR")

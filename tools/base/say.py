@@ -6,12 +6,14 @@ import os
 import sys
 from typing import TextIO
 
+from .program import spoken
+
 
 def say(text: str, to: TextIO | None = None) -> None:
     """A line on stdout, or elsewhere; one that nobody reads any more changes no exit code."""
     stream = to or sys.stdout
     try:
-        print(text, file=stream, flush=True)
+        print(spoken(text), file=stream, flush=True)
     except BrokenPipeError:
         nobody_reads(stream)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..add import Counts
+from ..base.program import spoken
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
 from ..journal import facts
 from ..journal.check import Copy, Verdict
@@ -110,7 +111,7 @@ def _share(seen: Look) -> str:
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
         return ""
-    return f"paused since {date(since)}; `python main.py resume` goes on"
+    return spoken(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
 def _whether_a_file_is_read(seen: Look) -> str:
