@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..base.program import spoken
+from ..base import program
 from ..errors import UsageError
 from .verbs import HARVEST, VERBS
 
 NEAR = 0.6
-PROGRAM = spoken("python main.py")
+PROGRAM = program.spoken("python main.py")
 
 
 class Parser(argparse.ArgumentParser):
