@@ -89,7 +89,8 @@ def parsed(words: Sequence[str]) -> Any:
 
 
 def command(verb: str) -> Any:
-    """Its module: `EXAMPLES`, `Options`, `arguments(parser)` and `run(options)`."""
+    """Its module: `EXAMPLES`, `Options`, `arguments(parser)`, `run(options)`, and `VALUES` where a
+    flag has only a few."""
     return import_module(f".{VERBS[verb].module}", __package__)
 
 
