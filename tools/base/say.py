@@ -6,13 +6,13 @@ import os
 import sys
 from typing import TextIO
 
-from .program import spoken
+from .program import as_typed_here
 
 
 def say(text: str, to: TextIO | None = None) -> None:
     """A line on stdout, or elsewhere; one that nobody reads any more changes no exit code."""
     stream = to or sys.stdout
     try:
-        print(spoken(text), file=stream, flush=True)
+        print(as_typed_here(text), file=stream, flush=True)
     except BrokenPipeError:  # nor does what is still to be flushed when we end
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

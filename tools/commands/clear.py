@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..add import Graph
-from ..base.program import spoken
+from ..base.program import as_typed_here
 from ..base.say import say
 from ..errors import HarvestError
 from ..graphs.open import name_of, open_graph, visit_graph
@@ -92,7 +92,7 @@ def ask(question: str) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(prog=spoken("python clear.py"), description=__doc__)
+    result = argparse.ArgumentParser(prog=as_typed_here("python clear.py"), description=__doc__)
     result.add_argument("--dry-run", action="store_true", help="say what is there, change nothing")
     result.add_argument("--yes", action="store_true", help="ask nothing")
     add_place_flags(result)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..add import Counts
-from ..base.program import spoken
+from ..base.program import as_typed_here
 from ..base.say import say
 from ..bounds import finite
 from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
@@ -155,7 +155,7 @@ def heading() -> Callable[[str], str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(prog=spoken("python history.py"), description=__doc__)
+    result = argparse.ArgumentParser(prog=as_typed_here("python history.py"), description=__doc__)
     add = result.add_argument
     add("file", nargs="?", type=Path, help="a snapshot or a state folder instead of --state")
     add("--json", action="store_true", help="for programs")

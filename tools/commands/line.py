@@ -22,7 +22,7 @@ from ..add import Counts, Graph
 from ..assist.assistant import Assist
 from ..assist.run_log import Journal
 from ..base import log
-from ..base.program import spoken
+from ..base.program import as_typed_here
 from ..base.say import say
 from ..conceptnet.seeds import seeds_of, told
 from ..engine.harvest import Harvest
@@ -386,7 +386,7 @@ FLAGS = (
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog=spoken("python main.py"),
+        prog=as_typed_here("python main.py"),
         description="Harvests a commonsense knowledge graph from ConceptNet; run again to resume.",
         epilog="commands:\n" + "\n".join(f"  {name:12} {text}" for name, text in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
