@@ -13,7 +13,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from .program import PACKAGE
+from .program import PACKAGE, as_typed_here
 from .say import nobody_reads
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -25,7 +25,9 @@ file_only = logging.getLogger(f"{__name__}.file_only")
 
 class _OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        message = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", record.getMessage())
+        message = _CONTROL.sub(
+            lambda match: f"\\x{ord(match[0]):02x}", as_typed_here(record.getMessage())
+        )
         record.msg, record.args = message, None
         return True
 

@@ -18,10 +18,10 @@ _SCRIPT = re.compile(r"python (main|history|clear)\.py")
 _COMMANDS = {"main": "sheaf", "history": "sheaf history", "clear": "sheaf clear"}
 
 
-def spoken(text: str, is_installed: bool = IS_INSTALLED) -> str:
+def as_typed_here(text: str, is_installed: bool = IS_INSTALLED) -> str:
     """A text for a user with the commands that this user can type.
 
-    >>> spoken("`python main.py stop` ends it; python history.py tells", is_installed=True)
+    >>> as_typed_here("`python main.py stop` ends it; python history.py tells", is_installed=True)
     '`sheaf stop` ends it; sheaf history tells'
     """
     return _SCRIPT.sub(lambda found: _COMMANDS[found[1]], text) if is_installed else text

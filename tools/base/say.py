@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TextIO
 
-from .program import spoken
+from .program import as_typed_here
 
 
 def say(text: str, to: TextIO | None = None) -> None:
     """A line on stdout, or elsewhere; one that nobody reads any more changes no exit code."""
     stream = to or sys.stdout
     try:
-        print(spoken(text), file=stream, flush=True)
+        print(as_typed_here(text), file=stream, flush=True)
     except BrokenPipeError:
         nobody_reads(stream)
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ..base.program import spoken
+from ..base.program import as_typed_here
 
 SAMPLE, REAL = "the built-in sample", "ConceptNet"
 """What is harvested, as a state remembers it."""
@@ -32,7 +32,7 @@ def command_of(facts: Mapping[str, str]) -> str:
     if flags is None:  # of an older version
         whole = "--source FILE --all" if world.startswith("all of ") else ""
         flags = "--sample" if world == SAMPLE else whole
-    return spoken(f"python main.py {flags}".strip())
+    return as_typed_here(f"python main.py {flags}".strip())
 
 
 def _is_resume(word: str) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..base import program
+from ..base.program import as_typed_here
 from ..errors import UsageError
 from .verbs import HARVEST, VERBS
 
 NEAR = 0.6
-PROGRAM = program.spoken("python main.py")
+PROGRAM = as_typed_here("python main.py")
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..add import Counts
-from ..base.program import spoken
+from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
 from ..journal import facts
 from ..journal.check import Copy, Verdict
@@ -111,7 +111,7 @@ def _share(seen: Look) -> str:
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
         return ""
-    return spoken(f"paused since {date(since)}; `python main.py resume` goes on")
+    return as_typed_here(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
 def _whether_a_file_is_read(seen: Look) -> str:
