@@ -27,7 +27,7 @@ def pools(tmp_path: Path) -> Iterator[Pools]:
 
 def lease(pools: Pools, count: int) -> list[Task]:
     pools.discover(Found("fetch", [f"/c/en/{n}" for n in range(count)]))
-    return pools.lease(FETCH, lambda _: Thread(), count)
+    return pools.lease(FETCH, count)
 
 
 def settle(

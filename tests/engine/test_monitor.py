@@ -13,9 +13,10 @@ import pytest
 
 from tools.engine import monitor as monitor_module
 from tools.engine.committer import Committer
-from tools.engine.monitor import Monitor
+from tools.engine.monitor import Monitor, receiver
 from tools.engine.pools import Pools
-from tools.engine.stage import Done, Found, Stage, Task, Worker
+from tools.engine.stage import Done, Finisher, Found, Stage, Task, Worker
+from tools.engine.threads import ThreadExecutor
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
 from tools.journal.reader import look
 
@@ -31,14 +32,22 @@ class Engine:
         self.ends: list[Fatal | None] = []
         self.committer = Committer(self.pools, lambda records: None, self.ends.append)
         self.committer.start()
+        self.executor = ThreadExecutor(stages, {each.name: work for each, work in stages.items()})
         self.monitors: list[Monitor] = []
         for stage, work in stages.items():
-            feeders = tuple(self.monitors)
             self.monitors.append(
                 Monitor(
-                    stage, self.pools, work, self.committer, attempts, self.ends.append, feeders
+                    stage,
+                    self.pools,
+                    self.executor,
+                    self.committer,
+                    attempts,
+                    self.ends.append,
+                    tuple(self.monitors),
+                    work.begun if isinstance(work, Finisher) else tuple,
                 )
             )
+        self.executor.open(receiver(self.pools, self.monitors))
 
     def start(self, *uris: str) -> None:
         self.pools.discover(Found(self.monitors[0].stage.name, uris))
@@ -52,6 +61,7 @@ class Engine:
     def close(self) -> None:
         for monitor in self.monitors:
             monitor.stop()
+        self.executor.close(0.0)
         self.committer.close(10)
         self.pools.close()
 
@@ -124,17 +134,19 @@ def test_a_place_is_free_at_once(engine: EngineMaker) -> None:
     assert time.monotonic() - begun < 1.5
 
 
-def test_each_task_at_work_has_a_thread_of_its_own_named_for_it(engine: EngineMaker) -> None:
+def test_each_task_at_work_has_a_thread_of_its_own_that_its_pool_names(engine: EngineMaker) -> None:
     together = Barrier(4)
+    names_at_work: list[str] = []
 
     def work(task: Task) -> Done:
-        assert harvest.pools.on_fetch[task.uri] is current_thread()
-        assert current_thread().name == f"fetch {task.uri}"
+        assert harvest.pools.on_fetch[task.uri] == task.holder == current_thread().name
+        names_at_work.append(current_thread().name)
         together.wait(PATIENCE_S)  # four tasks are at work, in four threads
         return Done("finished")
 
     harvest = engine({Stage("fetch", 4): work})
     assert harvest.run(*names(20))["finished"] == 20
+    assert set(names_at_work) == {"fetch-1", "fetch-2", "fetch-3", "fetch-4"}
 
 
 def test_threads_are_used_again_and_end_with_the_stage(engine: EngineMaker) -> None:

@@ -30,12 +30,8 @@ PLACES = st.integers(0, 1000)
 TOS = st.sampled_from(["finished", "to_extend", "to_fetch"])
 
 
-def a_thread(_task: Task) -> Thread:
-    return Thread(target=lambda: None)
-
-
 def lease(pools: Pools, stage: Stage = FETCH) -> Task:
-    (task,) = pools.lease(stage, a_thread)
+    (task,) = pools.lease(stage)
     return task
 
 
@@ -45,7 +41,7 @@ def advance(pools: Pools, task: Task, to: str, *found: Found) -> None:
 
 def leased_uris(pools: Pools, stage: Stage = FETCH) -> list[str]:
     uris = []
-    while tasks := pools.lease(stage, a_thread, places=7):
+    while tasks := pools.lease(stage, places=7):
         uris += [task.uri for task in tasks]
     return uris
 
@@ -66,7 +62,9 @@ def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     assert list(pools.to_fetch) == ["/c/en/dog"]
     task = lease(pools)
-    assert pools.on_fetch["/c/en/dog"] is task.thread
+    assert pools.on_fetch["/c/en/dog"] == "", "nobody has begun it"
+    task.holder = "fetch-1"
+    assert pools.on_fetch["/c/en/dog"] == "fetch-1"
     assert len(pools.on_fetch) == 1
     assert "/c/en/dog" not in pools.to_fetch
     advance(pools, task, "to_extend")
@@ -148,7 +146,7 @@ def test_what_waits_is_handed_out_in_the_order_that_this_run_chooses(
         pools.close()
     stage = Stage("fetch", 8, order)
     pools = Pools(file, [stage])
-    tasks = pools.lease(stage, a_thread, 10)
+    tasks = pools.lease(stage, 10)
     assert [task.depth for task in tasks] == depths
     pools.close()
 
@@ -159,9 +157,9 @@ def test_levels_wait_for_the_level_above(file: Path) -> None:
     pools.discover(Found("fetch", ["root", "slow"]))
     root, slow = lease(pools, stage), lease(pools, stage)
     advance(pools, root, "finished", Found("fetch", ["child"]))
-    assert not pools.lease(stage, a_thread)  # slow is still at work one level above
+    assert not pools.lease(stage)  # slow is still at work one level above
     pools.retry_later(slow, "busy", delay=60)
-    assert not pools.lease(stage, a_thread)  # and still waits for its next attempt
+    assert not pools.lease(stage)  # and still waits for its next attempt
     pools.close()
 
 
@@ -170,7 +168,7 @@ def test_a_delayed_uri_is_ready_when_its_time_comes(
 ) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     pools.retry_later(lease(pools), "busy", delay=100)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     due = pools.seconds_to_next_due(FETCH)
     assert due is not None and 99 < due <= 100
     now = time.time()
@@ -215,11 +213,11 @@ def test_a_clock_set_back_delays_nobody(wall_clock: WallClock, pools: Pools, jum
     due = pools.seconds_to_next_due(FETCH)
     assert due is not None and 59 < due < 61
     wall_clock.passes(59)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert leased_uris(pools) == ["/c/en/dog"]
     wall_clock.passes(38)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert leased_uris(pools) == ["/c/en/cat"]
 
@@ -249,7 +247,7 @@ def test_a_clock_set_back_between_two_runs_delays_nobody(
     pools.close()
     wall_clock.jumps(jump)
     pools = Pools(file, [FETCH])
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(101)
     assert lease(pools).uri == "/c/en/dog"
     pools.close()
@@ -263,7 +261,7 @@ def test_a_clock_set_forward_makes_ready_and_changes_no_delay_that_begins_then(
     wall_clock.jumps(3 * HOUR_S)
     pools.retry_later(lease(pools), "busy", delay=100)
     wall_clock.passes(99)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert lease(pools).uri == "/c/en/dog"
 
@@ -287,10 +285,10 @@ def test_what_is_called_in_to_be_ended_is_handed_out_once(
     pools.retry_later(lease(pools), "busy", delay=100)
     assert pools.is_ready(FETCH)  # the others are in the window
     called = ["/c/en/ready", "/c/en/delayed", "/c/en/unknown"]
-    tasks = pools.lease_begun(FETCH, called, a_thread, 9)
+    tasks = pools.lease_begun(FETCH, called, 9)
     assert {task.uri for task in tasks} == {"/c/en/ready", "/c/en/delayed"}
     assert all(task.is_hurried for task in tasks)
-    assert not pools.is_waiting(FETCH, called) and not pools.lease_begun(FETCH, called, a_thread)
+    assert not pools.is_waiting(FETCH, called) and not pools.lease_begun(FETCH, called)
     assert pools.is_ready(FETCH)  # the window is filled again
     wall_clock.passes(101)
     assert leased_uris(pools) == ["/c/en/new"]
@@ -337,7 +335,7 @@ def test_discovered_from_twenty_threads_while_it_moves_it_is_handed_out_once(poo
         start.wait(timeout=10)
         for _ in range(20):
             pools.discover(Found("fetch", ["/c/en/dog"]))
-            for task in pools.lease(FETCH, a_thread):
+            for task in pools.lease(FETCH):
                 handed_out.append(task.uri)
                 advance(pools, task, "finished", Found("fetch", ["/c/en/dog"]))
 
@@ -422,7 +420,7 @@ class Moves(RuleBasedStateMachine):
 
     @rule(stage=st.sampled_from([FETCH, EXTEND]), places=st.integers(1, 4))
     def lease(self, stage: Stage, places: int) -> None:
-        tasks = self.pools.lease(stage, a_thread, places)
+        tasks = self.pools.lease(stage, places)
         assert len(tasks) <= places
         for task in tasks:
             assert self.model[task.uri] == stage.waiting
@@ -474,7 +472,7 @@ class Moves(RuleBasedStateMachine):
             start.wait(timeout=10)
             for _ in range(6):
                 found = [f"/c/en/{chance.randrange(60)}" for _ in range(3)]
-                for task in self.pools.lease(chance.choice([FETCH, EXTEND]), a_thread, 2):
+                for task in self.pools.lease(chance.choice([FETCH, EXTEND]), 2):
                     ending = chance.randrange(4)
                     if ending == 0:
                         self.pools.retry_later(task, "later", spent=False)
@@ -524,7 +522,7 @@ class Moves(RuleBasedStateMachine):
 
     def _some_task(self, place: int) -> Task | None:
         """What is drawn must not depend on what threads did: it is a place in any list."""
-        self.tasks = [task for task in self.tasks if self.pools._is_leased(task)]
+        self.tasks = [task for task in self.tasks if self.pools.still_leased([task])]
         return self.tasks.pop(place % len(self.tasks)) if self.tasks else None
 
 
