@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -17,11 +20,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tests.support.command import ROOT
 from tools.engine import rows as register_module
 from tools.engine import window as window_module
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Order, Stage, Task
 from tools.errors import StopHarvest
+from tools.journal.facts import typed
 from tools.journal.reader import look
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
@@ -56,6 +61,40 @@ def pools(file: Path) -> Iterator[Pools]:
     result = Pools(file, [FETCH, EXTEND])
     yield result
     result.close()
+
+
+LEASES = """
+import os, pathlib, sys
+from tools.engine.pools import Pools
+from tools.engine.stage import Found, Stage
+stage = Stage("fetch", 9)
+pools = Pools(pathlib.Path(sys.argv[1]), [stage])
+pools.discover(Found("fetch", "abc"))
+print(*(task.token for task in pools.lease(stage, 9)), flush=True)
+os._exit(9)
+"""
+
+
+def test_no_lease_has_the_token_of_another_over_restarts_too(file: Path) -> None:
+    """The processes are killed; and each takes up again what the one before had leased."""
+    runs = [
+        subprocess.run([sys.executable, "-c", LEASES, file], cwd=ROOT, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    tokens = [[int(token) for token in run.stdout.split()] for run in runs]
+    assert [len(each) for each in tokens] == [3, 3, 3]
+    assert len({token for each in tokens for token in each}) == 9
+    assert [{token >> 40 for token in each} for each in tokens] == [{1}, {2}, {3}]
+
+
+def test_a_state_that_hands_out_nothing_has_nothing_new_written_down(file: Path) -> None:
+    for _ in range(2):
+        with closing(Pools(file, [FETCH])) as pools:
+            assert pools.remembered() == {}
+    with closing(Pools(file, [FETCH])) as pools:
+        pools.discover(Found("fetch", ["a"]))
+        lease(pools)
+        assert pools.remembered() and typed(pools.remembered()) == {}, "no matter for people"
 
 
 def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:

@@ -153,18 +153,24 @@ class Monitor(Thread):
 
     def _hand_out(self) -> None:
         """Fill every free place. Also called when a task has ended, to fill the place it leaves."""
-        while tasks := self._lease():
+        while self._give():
+            pass
+
+    def _give(self) -> list[Task]:
+        with self._pools.changed:  # in one step: nobody sees a task that has no holder yet
+            tasks = self._lease()
             for task in tasks:
                 logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
-            self._executor.give(tasks)
+            if tasks:
+                self._executor.give(tasks)
+            return tasks
 
     def _lease(self) -> list[Task]:
-        with self._pools.changed:  # places are counted and taken in one step
-            if places := self._free_places():
-                return self._pools.lease(self.stage, places)
-            if self._is_held_long() and (places := self._places()):
-                return self._pools.lease_begun(self.stage, self._begun(), places)
-            return []
+        if places := self._free_places():
+            return self._pools.lease(self.stage, places)
+        if self._is_held_long() and (places := self._places()):
+            return self._pools.lease_begun(self.stage, self._begun(), places)
+        return []
 
     def _is_held_long(self) -> bool:
         return bool(self._holds) and time.monotonic() - self._held_since >= LONG_HOLD_S
@@ -216,25 +222,24 @@ class Monitor(Thread):
 
     def _ended(self, task: Task, error: Exception | None, answer: Answer) -> None:
         """The task has moved on, or the error says what becomes of it; its place is free."""
-        verdict: Verdict = "again"
         try:
-            verdict = self._conclude(task, error)
-        except Fatal as fatal:
-            self._on_end(fatal)
-        answer(verdict)  # in any case: else the place would never be free
-        try:
+            self._conclude(task, error, answer)
             self._hand_out()
         except Fatal as fatal:
             self._on_end(fatal)
 
-    def _conclude(self, task: Task, error: Exception | None) -> Verdict:
-        if isinstance(error, TakenBack):
-            return "stale"
-        if error is None:
-            self._rests, self._outage = 0, None
-            return "settled"
-        self._settle(task, self._judge(task, error))
-        return "again"
+    def _conclude(self, task: Task, error: Exception | None, answer: Answer) -> None:
+        verdict: Verdict = "again"
+        try:
+            if error is None:
+                self._rests, self._outage = 0, None
+                verdict = "settled"
+            elif isinstance(error, TakenBack):
+                verdict = "stale"
+            else:
+                self._settle(task, self._judge(task, error))
+        finally:
+            answer(verdict)  # in any case: until then the place is not free
 
     def _judge(self, task: Task, error: Exception) -> HarvestError:
         """What the system lacks is nobody's fault; what nobody foresaw is a bug."""

@@ -148,23 +148,28 @@ class StageThreads:
     # --- a place's own thread --------------------------------------------------------------
 
     def _run(self, thread: PlaceThread, task: Task) -> None:
-        """The one catch-all: whatever happens, the task comes back."""
+        """No frame below keeps the result: an error's traceback would keep it in turn, with all
+        that the worker had open."""
         attempt = task.attempts + 1
         logger.debug("Worker %s begins %s (attempt %d)", self._stage, task.uri, attempt)
-        begun = time.monotonic()
-        result = self._result(task)
+        self._bring(thread, task, time.monotonic(), self._result(task))
+
+    def _result(self, task: Task) -> Done | Exception:
+        """The one catch-all: whatever happens, the task comes back."""
+        try:
+            return self._work(task)
+        except Exception as error:
+            return error
+
+    def _bring(
+        self, thread: PlaceThread, task: Task, begun: float, result: Done | Exception
+    ) -> None:
         if logger.isEnabledFor(logging.DEBUG):
             found = result.reason_group if isinstance(result, Done) else repr(result)
             seconds = time.monotonic() - begun
             text = "Worker %s ends %s after %.3f s: %s"
             logger.debug(text, self._stage, task.uri, seconds, found)
         self.came(task.token, thread.name, result, lambda _verdict: self._free(thread))
-
-    def _result(self, task: Task) -> Done | Exception:
-        try:
-            return self._work(task)
-        except Exception as error:  # kept by no frame of its own traceback, so it goes at once
-            return error
 
     def _free(self, thread: PlaceThread) -> None:
         """Its result was answered: only now does the name stand for nothing."""
