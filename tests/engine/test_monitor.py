@@ -13,8 +13,9 @@ import pytest
 
 from tools.engine import monitor as monitor_module
 from tools.engine.committer import Committer, Store
-from tools.engine.monitor import Monitor, receiver
+from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
+from tools.engine.receiver import receiver
 from tools.engine.stage import Done, Finisher, Found, Stage, Task, Worker
 from tools.engine.threads import ThreadExecutor
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable

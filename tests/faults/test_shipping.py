@@ -40,8 +40,9 @@ from tests.support.worlds.wires import CutWire, StallWire, TcpWire
 from tools import transport
 from tools.assist.watchdogs import Backlog
 from tools.engine.committer import Committer
-from tools.engine.monitor import Monitor, receiver
+from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
+from tools.engine.receiver import receiver
 from tools.engine.stage import Done, Found, Stage
 from tools.engine.threads import ThreadExecutor
 from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable

@@ -25,8 +25,9 @@ from ..journal.facts import PAUSED, media_for_people, pause_of
 from ..journal.instance import SIGNALS
 from .committer import Committer, Store
 from .executor import Executor
-from .monitor import Monitor, receiver
+from .monitor import Monitor
 from .pools import Pools
+from .receiver import receiver
 from .stage import Finisher, Found, Stage, Worker
 from .threads import ThreadExecutor
 

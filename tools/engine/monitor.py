@@ -26,7 +26,7 @@ from ..errors import (
     no_more_files,
 )
 from .committer import Committer, TakenBack
-from .executor import Answer, Came, Executor, Verdict
+from .executor import Answer, Executor, Verdict
 from .pools import Pools
 from .stage import Done, Stage, Task
 
@@ -158,10 +158,9 @@ class Monitor(Thread):
 
     def _give(self) -> list[Task]:
         with self._pools.changed:  # in one step: nobody sees a task that has no holder yet
-            tasks = self._lease()
-            for task in tasks:
-                logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
-            if tasks:
+            if tasks := self._lease():
+                for task in tasks:
+                    logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
                 self._executor.give(tasks)
             return tasks
 
@@ -293,16 +292,3 @@ class Monitor(Thread):
             pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
             self._rest_until = time.monotonic() + pause
             logger.warning("Monitor %s waits %.2f s: %s", self.stage.name, pause, reason)
-
-
-def receiver(pools: Pools, monitors: Sequence[Monitor]) -> Came:
-    """Brings each result to the monitor of its task; nobody waits for one with an old token."""
-    by_stage = {monitor.stage.name: monitor for monitor in monitors}
-
-    def came(token: int, _holder: str, result: Done | Exception, answer: Answer) -> None:
-        if (task := pools.task(token)) is None:
-            answer("stale")
-        else:
-            by_stage[task.stage.name].came(task, result, answer)
-
-    return came

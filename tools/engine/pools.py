@@ -183,9 +183,10 @@ class Pools(Notes):
             return {task.token for task in tasks if self._leases.holds(task)}
 
     def task(self, token: int) -> Task | None:
-        """The task that was handed out with this token, if it is still out."""
-        with self.changed:
-            return self._leases.with_token(token)
+        """The task that was handed out with this token, if it is still out. Without the lock, for
+        which whoever brings a result would wait: a single look, and asked again before it counts.
+        """
+        return self._leases.with_token(token)
 
     def holder_of(self, uri: str) -> str | None:
         """Empty if it is handed out and nobody has begun it."""

@@ -172,16 +172,23 @@ class StageThreads:
         self.came(task.token, thread.name, result, lambda _verdict: self._free(thread))
 
     def _free(self, thread: PlaceThread) -> None:
-        """Its result was answered: only now does the name stand for nothing."""
+        """Its result was answered: only now does the name stand for nothing, or for the next."""
         with self._lock:
-            self._busy.discard(thread)
-            if is_over := self._is_recalled:
-                heapq.heappush(self._numbers, thread.number)
+            task = self._unbegun.popleft() if self._unbegun else None
+            if task is not None:
+                task.holder = thread.name
             else:
-                self._idle.append(thread)
-        if is_over:
-            thread.give(None)
-        self._begin()
+                self._busy.discard(thread)
+                self._rest(thread)
+            is_over = self._is_recalled
+        if task is not None or is_over:
+            thread.give(task)
+
+    def _rest(self, thread: PlaceThread) -> None:
+        if self._is_recalled:
+            heapq.heappush(self._numbers, thread.number)
+        else:
+            self._idle.append(thread)
 
 
 def _nobody(_verdict: Verdict) -> None:
