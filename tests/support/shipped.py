@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -100,7 +100,7 @@ class Sender:
         with closing(Pools(self.state / "pools.db", stages(self.settings))) as pools:
             pools.remember({"harvest": HARVEST})
             pools.discover(Found(stage.name, owners))
-            tasks = pools.lease(stage, lambda _task: Thread(), len(owners))
+            tasks = pools.lease(stage, len(owners))
             pools.advance(*((task, Done("finished")) for task in tasks))
 
     # --- shipping --------------------------------------------------------------------------

@@ -24,9 +24,12 @@ from ..errors import Fatal, UsageError
 from ..journal.facts import PAUSED, media_for_people, pause_of
 from ..journal.instance import SIGNALS
 from .committer import Committer, Store
+from .executor import Executor
 from .monitor import Monitor
 from .pools import Pools
-from .stage import Found, Stage, Worker
+from .receiver import receiver
+from .stage import Finisher, Found, Stage, Worker
+from .threads import ThreadExecutor
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +58,15 @@ class Job(Protocol):
 
 class Harvest:
     def __init__(
-        self, job: Job, pools_file: Path, stop: Event, attempts: int, grace_s: float
+        self,
+        job: Job,
+        pools_file: Path,
+        stop: Event,
+        attempts: int,
+        grace_s: float,
+        executor: Executor | None = None,
     ) -> None:
+        """Without an executor threads of this process do the work."""
         self.job = job
         self.pools = Pools(pools_file, job.stages)
         self.stop = stop  # set: whoever waits for something gives up waiting
@@ -69,12 +79,27 @@ class Harvest:
         self.paused_since: float | None = None  # by the wall clock
         self.verdict = "done"
         self._committer = Committer(self.pools, job.store, self._note_end)
-        self.monitors: list[Monitor] = []
-        for stage in (each for each in job.stages if each.name in job.workers):
-            work, feeders = job.workers[stage.name], tuple(self.monitors)
-            self.monitors.append(
-                Monitor(stage, self.pools, work, self._committer, attempts, self._note_end, feeders)
+        self._executor = executor or ThreadExecutor(job.stages, job.workers)
+        self.monitors = self._monitors(attempts)
+        self._executor.open(receiver(self.pools, self.monitors))
+
+    def _monitors(self, attempts: int) -> list[Monitor]:
+        monitors: list[Monitor] = []
+        for stage in (each for each in self.job.stages if each.name in self.job.workers):
+            work, feeders = self.job.workers[stage.name], tuple(monitors)
+            monitors.append(
+                Monitor(
+                    stage,
+                    self.pools,
+                    self._executor,
+                    self._committer,
+                    attempts,
+                    self._note_end,
+                    feeders,
+                    work.begun if isinstance(work, Finisher) else tuple,
+                )
             )
+        return monitors
 
     def run(self, *ticks: Callable[[], None]) -> None:
         """Harvest until there is no more work or somebody stops it; raises what ended it badly.
@@ -128,6 +153,7 @@ class Harvest:
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
+        self._executor.close(0.0)  # `run` gave them their time
         if not self._committer.is_alive() or self._committer.close(STORE_PATIENCE_S):
             self.pools.close()
         else:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 import orjson
 
 PAUSED = "paused"  # by which process, and since when; empty: by none
+LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
 MEDIA = re.compile(r"(\d+) images, (\d+) sounds and (\d+) gifs for (\w+)")
+HIDDEN = (PAUSED, LEASE_RUN)
 KINDS = ("image", "sound", "gif")
 WITH_RELATIONS = ("both", "relations")
 
@@ -37,7 +39,7 @@ def typed(facts: Mapping[str, str]) -> dict[str, object]:
     >>> typed({"depth": "null", "min_weight": "1.0", "limit": "", "relations": "IsA PartOf"})
     {'depth': None, 'min_weight': 1.0, 'limit': None, 'relations': ['IsA', 'PartOf']}
     """
-    return {key: _typed(key, text) for key, text in facts.items() if key != PAUSED}
+    return {key: _typed(key, text) for key, text in facts.items() if key not in HIDDEN}
 
 
 def _typed(key: str, text: str) -> object:
