@@ -6,52 +6,27 @@ import tools.start  # noqa: F401  # before whatever may be missing
 
 # isort: split
 import argparse
-import gc
-import logging
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Event
-from typing import TYPE_CHECKING
 
 from tools import settings as settings_of
-from tools.add import Counts, Graph
-from tools.assist.assistant import Assist
-from tools.assist.run_log import Journal
-from tools.base import log
 from tools.base.say import say
 from tools.commands import others as commands
-from tools.commands.again import REAL, SAMPLE, facts_of
-from tools.commands.beginning import Beginning
-from tools.conceptnet.seeds import seeds_of, told
-from tools.engine.harvest import Harvest
-from tools.errors import HarvestError, StopHarvest, Unavailable, UsageError
+from tools.commands.session import harvest
+from tools.errors import HarvestError, UsageError
 from tools.exports.catalogue import DEFAULT, FORMATS
-from tools.graphs.open import is_there, open_graph
-from tools.jobs.conceptnet import NAME, ConceptnetJob
-from tools.jobs.outcome import begin_to_count, nothing_kept
-from tools.jobs.ownership import Belongings
+from tools.jobs import registry
+from tools.jobs.registry import JOBS, job_named
 from tools.journal.instance import SIGNALS, ask_running, only_instance
-from tools.journal.reader import look
-from tools.journal.snapshots import remove_unfinished, restore, set_aside
-from tools.media.ledger import Ledger
-from tools.reports.progress import Progress, bar, summary
 from tools.sample import world
 from tools.settings import Settings
 
-if TYPE_CHECKING:
-    from tools.transport import Transport
-
-logger = logging.getLogger(__name__)
-
-JOBS = {NAME: "walk ConceptNet from seed concepts into a graph (the default)"}
 COMMANDS = {
-    **JOBS,
+    **{name: job_named(name).help for name in JOBS},
     "jobs": "list the jobs",
     "check": "try source, proxies, graph, providers, disk, notices and the receiving node",
     "copy": "copy a graph into another one (--from sqlite:PATH --graph neo4j://...)",
@@ -97,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(arguments: argparse.Namespace) -> int:
     os.umask(0o077)
     if arguments.command == "jobs":
-        print("\n".join(f"{name:12} {text}" for name, text in JOBS.items()))
+        print("\n".join(f"{name:12} {job_named(name).help}" for name in JOBS))
         return 0
     settings = load_settings(arguments)
     if arguments.command == "mirror":
@@ -109,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "check":
         from tools.commands.check import check  # nobody else needs it
 
-        return check(with_seeds(settings, arguments), arguments)
+        return check(job_named(registry.DEFAULT).prepared(settings, arguments), arguments)
     if arguments.command == "copy":
         return commands.copy_graph(settings, arguments)
     if arguments.command == "ship":
@@ -122,211 +97,12 @@ def run(arguments: argparse.Namespace) -> int:
         pid = ask_running(settings.state, arguments.command)
         print(f"asked the harvest in {settings.state} (process {pid}) to {arguments.command}")
         return 0
-    settings = with_seeds(settings, arguments)
+    job = job_named(arguments.command)
+    settings = job.prepared(settings, arguments)
     for request in ("pause", "resume"):  # whoever asks before we listen must not end us
         signal.signal(SIGNALS[request], signal.SIG_IGN)
     with only_instance(settings.state):
-        return harvest(settings, arguments)
-
-
-def harvest(settings: Settings, arguments: argparse.Namespace) -> int:
-    set_old_aside(settings, arguments)
-    with Beginning(settings) as beginning:
-        return begun_harvest(settings, arguments, beginning)
-
-
-def begun_harvest(settings: Settings, arguments: argparse.Namespace, beginning: Beginning) -> int:
-    level = "debug" if arguments.verbose else settings.log.level
-    as_json = settings.log.json or arguments.log_json
-    log.set_up(settings.state / "log", level, as_json, arguments.quiet)
-    with Journal(settings, arguments.typed) as journal:
-        return work(settings, arguments, journal, beginning)
-
-
-def work(
-    settings: Settings, arguments: argparse.Namespace, journal: Journal, beginning: Beginning
-) -> int:
-    remove_unfinished(settings.pools_file)
-    belongings = Belongings(settings, arguments.resume)
-    with ExitStack() as stack:
-        world_name = REAL
-        if arguments.sample:
-            settings = in_sample_world(settings, stack)
-            world_name = SAMPLE
-        password = settings.neo4j.password
-        graph = stack.enter_context(closing(open_graph(settings.graph_url, password)))
-        stack.enter_context(graph.members.at_work(belongings.harvest))
-        belongings.check(graph)
-        if arguments.resume:
-            restore(arguments.resume, settings.pools_file)
-        stop = Event()
-        job = ConceptnetJob(settings, graph, stop, world_name, arguments.all, arguments.quiet)
-        stack.enter_context(closing(job))
-        run_ = Harvest(job, settings.pools_file, stop, settings.attempts, settings.stop_grace_s)
-        stack.enter_context(closing(run_))
-        run_.listen_for_pauses()
-        begin_to_count(run_.pools)
-        belongings.take(run_.pools, job.ledger)
-        run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})
-        transport = shipper(run_, job.ledger, settings, stop)
-        job.open(run_.pools)
-        stages = [stage for stage in job.stages if stage.name in job.workers]
-        gc.freeze()  # modules live as long as we do: no need to look through them for garbage
-        file = job.streamer.lines if job.streamer else None
-        progress = Progress(
-            *(run_.pools, stages, job.store, job.client, arguments.quiet, file),
-            is_paused=lambda: run_.paused_since is not None,
-        )
-
-        def begin() -> None:
-            """By the first tick: nothing can fail any more before there is something to keep."""
-            if not beginning.is_over:
-                belongings.enter(graph, lambda: job.store.written)
-                beginning.is_over = True
-
-        begun = job.begun_bytes
-        with Assist(run_, settings, progress.traffic, transport, belongings, begun) as assist:
-            try:
-                run_.run(begin, progress, assist.tick)
-            finally:
-                progress.close()
-            assist.finish()
-            page = sheets_of(run_, graph, settings, arguments)  # while the media are still here
-            if transport is not None:
-                with bar("shipped", transport.backlog, arguments.quiet) as show:
-                    assist.ship_rest(show)
-            graph_counts, by_type = counted(graph)
-            is_given_up = job.streamer is not None and job.streamer.uri in run_.pools.failed
-            empty = None if is_given_up else nothing_kept(run_, job, settings, graph_counts)
-            run_.verdict = str(empty or run_.verdict)
-        seen = look(settings.pools_file)
-        report = summary(
-            seen.pools,
-            graph_counts,
-            by_type,
-            {group.reason_group: group.number for group in seen.groups},
-            dict(job.refused.most_common()),
-            progress,
-            places(settings, page),
-            job.told(),
-        )
-    counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
-    journal.verdict = f"{run_.verdict}; {counts}"
-    if not arguments.quiet:
-        say(report if empty else f"{report}\n{run_.verdict}")
-    if is_given_up:
-        raise StopHarvest(
-            "the file was given up: `python history.py --failed` tells why; `python main.py retry`"
-            ", then start again"
-        )
-    if empty is not None:
-        raise empty
-    return 0
-
-
-def shipper(run_: Harvest, ledger: Ledger, settings: Settings, stop: Event) -> Transport | None:
-    """None if media stay here. What a crash interrupted is completed before new media come."""
-    if not settings.transport.host or not settings.extend.is_wanted:
-        return None
-    from tools.commands.ship import transport_of  # it takes paramiko with it
-
-    transport = transport_of(settings, ledger, run_.at_quiet_point, stop)
-    transport.complete()
-    return transport
-
-
-def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
-    """The same settings, with servers of our own on this computer, and fewer files of each kind."""
-    from tools.conceptnet.index.build import index_of  # both take their time to load
-    from tools.conceptnet.mirror.mirror import Mirror
-
-    mirror = stack.enter_context(Mirror(index_of(world.lines())))
-    extend = replace(settings.extend, images=min(settings.extend.images, 1), keys={})
-    extend = replace(extend, sounds=min(extend.sounds, 1), gifs=min(extend.gifs, 1))
-    if extend.is_wanted:
-        from tools.sample.media import MediaServers
-
-        servers = stack.enter_context(MediaServers()).servers
-        extend = replace(extend, servers=servers, providers=tuple(servers))
-    return replace(settings, source=mirror.url, extend=extend)
-
-
-def places(settings: Settings, page: Path | None) -> dict[str, object]:
-    """Where a user finds what was harvested."""
-    found: dict[str, object] = {"graph": settings.graph_url}
-    if settings.extend.is_wanted:
-        found["media"] = settings.media
-    if settings.transport.host:
-        found["shipped to"] = f"{settings.transport.host}:{settings.transport.folder}"
-    if page is not None:
-        found["to look at"] = page
-    return {**found, "state": settings.state, "log": settings.state / "log"}
-
-
-def sheets_of(
-    run_: Harvest, graph: Graph, settings: Settings, arguments: argparse.Namespace
-) -> Path | None:
-    """Pages to look at, if there is something new; whatever goes wrong costs only the pages: the
-    last shipping and the summary are still to come."""
-    if not settings.extend.is_wanted or not settings.extend.sheets or not run_.has_worked:
-        return None
-    try:
-        return commands.latest_sheets(graph, settings, arguments.quiet)
-    except Exception as error:
-        reason = error if isinstance(error, HarvestError) else repr(error)
-        logger.warning("no pages to look at (%s): python main.py sheet tries again", reason)
-        return None
-
-
-def counted(graph: Graph) -> tuple[Counts | None, dict[str, int]]:
-    """The harvest has ended well even if its graph went away in the last moment."""
-    try:
-        return graph.counts(), graph.relations_by_type()
-    except Unavailable as error:
-        logger.warning("%s", error)
-        return None, {}
-
-
-def set_old_aside(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Only if a new harvest could begin; and before there is a log: the old one goes with it."""
-    if not arguments.fresh:
-        return
-    rehearse(settings, arguments)
-    way_back = ""
-    if aside := set_aside(settings.state):
-        say(f"the old state is set aside in {aside}")
-        way_back = f"--state {aside}"
-    if Ledger(settings.media) and (aside := set_aside(settings.media)):
-        say(f"the old media are set aside in {aside}")
-        way_back += f" --media {aside}"
-    if way_back:
-        say(f"to go back: the same command with {way_back.strip()} instead of --fresh")
-
-
-def rehearse(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Raises what would end a new harvest at its start. What there is stays as it is."""
-    if settings.graph and is_there(settings.graph):
-        open_graph(settings.graph, settings.neo4j.password).close()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(scratch_folder(settings.state)))
-        scratch = replace(settings, state=folder, media=folder / "m", graph="")
-        empty = stack.enter_context(closing(open_graph(scratch.graph_url)))
-        job = ConceptnetJob(scratch, empty, Event(), "", arguments.all, arguments.quiet)
-        stack.enter_context(closing(job))
-        run_ = Harvest(job, scratch.pools_file, Event(), scratch.attempts, scratch.stop_grace_s)
-        stack.enter_context(closing(run_))
-        Assist(run_, scratch, dict)  # times, and addresses for notices
-        logging.disable(logging.WARNING)  # the harvest itself says it again
-        stack.callback(logging.disable, logging.NOTSET)
-        if not arguments.sample:  # which brings its own source
-            job.open(run_.pools)
-
-
-def scratch_folder(parent: Path) -> TemporaryDirectory[str]:
-    try:
-        return TemporaryDirectory(dir=parent, prefix="rehearsal-")
-    except OSError as error:
-        raise StopHarvest(f"{parent} cannot be written: {error.strerror}") from error
+        return harvest(job, settings, arguments)
 
 
 def load_settings(arguments: argparse.Namespace) -> Settings:
@@ -349,16 +125,6 @@ def load_settings(arguments: argparse.Namespace) -> Settings:
     if arguments.no_media:
         settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
     return settings
-
-
-def with_seeds(settings: Settings, arguments: argparse.Namespace) -> Settings:
-    """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
-    if arguments.all:
-        return settings
-    seeds = seeds_of(settings.seeds, settings.filter.languages)
-    for sentence in () if arguments.quiet else told(seeds):
-        say(sentence)
-    return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -385,7 +151,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = result.add_argument
-    add("command", nargs="?", default=NAME, choices=COMMANDS, metavar="COMMAND")
+    add("command", nargs="?", default=registry.DEFAULT, choices=COMMANDS, metavar="COMMAND")
     add(
         "target",
         nargs="?",
@@ -443,6 +209,8 @@ def parser() -> argparse.ArgumentParser:
     add("--log-json", action="store_true", help="log lines as JSON")
     add("-q", "--quiet", action="store_true", help="only errors")
     add("-v", "--verbose", action="store_true", help="log what each worker does")
+    for name in JOBS:
+        job_named(name).arguments(result)
     return result
 
 

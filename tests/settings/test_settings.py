@@ -17,7 +17,7 @@ from tools.base.credentials import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VAR
 from tools.bounds import MOST
 from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
 from tools.errors import UsageError
-from tools.jobs.conceptnet import stages
+from tools.jobs.conceptnet_description import CONCEPTNET
 from tools.settings import (
     DEFAULT_FILE,
     FILE_WORKERS,
@@ -702,7 +702,7 @@ def test_a_file_is_read_by_many_unless_the_user_says_how_many(
 ) -> None:
     settings = loaded(text, **flags)
     assert settings.fetch_workers == workers
-    assert stages(settings)[0].workers == workers
+    assert CONCEPTNET.stages(settings)[0].workers == workers
 
 
 def test_the_example_says_how_many_read_a_file() -> None:

@@ -29,6 +29,7 @@ from tools.add import Media
 from tools.conceptnet.rules import is_showable
 from tools.engine.harvest import Harvest
 from tools.graphs.sqlite import SqliteGraph
+from tools.jobs.conceptnet_results import Results
 
 SEED = "/c/en/flea"  # with everything one relation away: 8 concepts, 114 relations
 
@@ -262,5 +263,7 @@ def test_pages_that_cannot_be_made_cost_only_themselves(
     with closing(SqliteGraph(tmp_path / "copy/graph.db")) as graph:
         with closing(sqlite3.connect(tmp_path / "copy/graph.db")) as db:
             db.execute("DROP TABLE relation")
-        assert main.sheets_of(worked, graph, main.load_settings(arguments), arguments) is None
+        results = Results(graph, main.load_settings(arguments), quiet=True)
+        results.write_pages(worked)
+        assert "to look at" not in results.places()
     assert "no pages to look at" in caplog.text and "no such table" in caplog.text

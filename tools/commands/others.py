@@ -24,10 +24,10 @@ from ..errors import AlreadyRunning, Fatal, Unavailable, Unreachable, UsageError
 from ..exports.catalogue import DEFAULT, export, format_named
 from ..graphs.copy import copy, hand_on
 from ..graphs.open import is_same, open_graph, visit_graph
-from ..jobs.conceptnet import stages
+from ..jobs.conceptnet_results import latest_sheets
+from ..jobs.registry import job_in
 from ..journal.instance import only_instance
 from ..media import credits
-from ..media.ledger import Ledger
 from ..network import large_file as remote
 from ..network.client import Client
 from ..network.guard import host_of
@@ -133,17 +133,6 @@ def write_sheets(settings: Settings, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
-    """Pages of the concepts that got media last, and their index; None if there are none."""
-    from ..sheets.write import index
-
-    concepts = Ledger(settings.media).latest(settings.extend.sheets)
-    if not concepts:
-        return None
-    with bar("pages", len(concepts), quiet) as show:
-        return index(graph, settings.media, concepts, settings.sheets, show)
-
-
 def download(settings: Settings, arguments: argparse.Namespace) -> int:
     """ConceptNet's dump, or another file whose hash is known."""
     file = remote.chosen(arguments.url, arguments.sha256)
@@ -193,7 +182,8 @@ def retry(settings: Settings, reason: str) -> int:
     if not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
     try:
-        with only_instance(settings.state), closing(Pools(file, stages(settings))) as pools:
+        stages = job_in(file).stages(settings)
+        with only_instance(settings.state), closing(Pools(file, stages)) as pools:
             command = command_of(pools.remembered())
             print(f"{pools.revive(reason):,} go back to work; `{command}` goes on")
     except AlreadyRunning:

@@ -13,44 +13,25 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from types import FrameType
-from typing import Protocol
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, media_for_people, pause_of
+from ..journal.facts import PAUSED, pause_of
 from ..journal.instance import SIGNALS
-from .committer import Committer, Store
+from .committer import Committer
+from .job import Job
 from .monitor import Monitor
 from .pools import Pools
-from .stage import Found, Stage, Worker
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
-
-
-class Job(Protocol):
-    """What is harvested: stages in their order, the first URIs, and one worker for each stage."""
-
-    stages: Sequence[Stage]
-    seeds: Sequence[Found]
-    workers: Mapping[str, Worker]
-
-    @property
-    def store(self) -> Store:
-        """Where the records of finished tasks go."""
-
-    def identity(self) -> dict[str, str]:
-        """What must be the same when a harvest is resumed."""
-
-    def choices(self) -> dict[str, str]:
-        """What may differ when a harvest is resumed, but hardly on purpose."""
 
 
 class Harvest:
@@ -144,7 +125,8 @@ class Harvest:
                 )
         for key, value in self.job.choices().items():
             if known.get(key, value) != value:
-                before, now = (_shown(key, each) for each in (known[key], value))
+                shown = self.job.description.choice_for_people
+                before, now = (shown(key, each) for each in (known[key], value))
                 text = "%s changed from %s to %s; what is finished is kept as it is"
                 logger.warning(text, key, before, now)
         new = {**self.job.identity(), **self.job.choices()}
@@ -218,7 +200,3 @@ class Harvest:
         self._take_back_at = time.monotonic() + grace_s
         for monitor in self.monitors:
             monitor.stop()
-
-
-def _shown(key: str, value: str) -> str:
-    return media_for_people(value) if key == "media" else value

@@ -1,0 +1,137 @@
+"""One run of a job, whichever it is, from the lock of its state folder to its summary.
+
+The order matters. What an older harvest left is checked before anything is made; what a start makes
+is taken away again if it fails, until the first tick: from then on there is something to keep.
+"""
+
+from __future__ import annotations
+
+import gc
+from argparse import Namespace
+from contextlib import ExitStack, closing
+from threading import Event
+
+from ..assist.assistant import Assist
+from ..assist.run_log import Journal
+from ..base import log
+from ..base.say import say
+from ..engine.harvest import Harvest
+from ..engine.job import Description, Job
+from ..errors import HarvestError
+from ..journal.reader import Look, look
+from ..journal.snapshots import remove_unfinished, restore
+from ..reports.progress import Progress, bar, summary
+from ..settings import Settings
+from .again import facts_of
+from .beginning import Beginning
+from .fresh import set_old_aside
+from .sample_world import in_sample_world
+
+
+def harvest(job: Description, settings: Settings, options: Namespace) -> int:
+    """Nobody else works in this state folder now."""
+    if options.fresh:
+        set_old_aside(job, settings, options)
+    with Beginning(settings) as beginning:
+        level = "debug" if options.verbose else settings.log.level
+        as_json = settings.log.json or options.log_json
+        log.set_up(settings.state / "log", level, as_json, options.quiet)
+        with Journal(settings, options.typed) as journal:
+            return work(job, settings, options, journal, beginning)
+
+
+def work(
+    job: Description,
+    settings: Settings,
+    options: Namespace,
+    journal: Journal,
+    beginning: Beginning,
+) -> int:
+    remove_unfinished(settings.pools_file)
+    with ExitStack() as stack:
+        session = Session(job, settings, options, stack)
+        problem = session.run(beginning)
+        seen = look(settings.pools_file, job.whole_file)
+        report = session.report(seen)
+    counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
+    verdict = session.harvest.verdict
+    journal.verdict = f"{verdict}; {counts}"
+    if not options.quiet:
+        say(f"{report}\n{verdict}" if problem is None else report)
+    if problem is not None:
+        raise problem
+    return 0
+
+
+class Session:
+    """Everything a run needs, opened in this order; `stack` closes it."""
+
+    def __init__(
+        self, job: Description, settings: Settings, options: Namespace, stack: ExitStack
+    ) -> None:
+        stop, self._options = Event(), options
+        self._settings = in_sample_world(settings, stack) if options.sample else settings
+        self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
+        if options.resume:
+            restore(options.resume, settings.pools_file)
+        file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
+        self.harvest = stack.enter_context(
+            closing(Harvest(self._job, file, stop, attempts, grace_s))
+        )
+        self.harvest.listen_for_pauses()
+        self._job.open(self.harvest)
+        typed = facts_of(options.typed)
+        self.harvest.pools.remember({"limit": str(settings.limit or ""), **typed})
+        gc.freeze()  # modules live as long as we do: no need to look through them for garbage
+        self._progress = self._shown()
+
+    def _shown(self) -> Progress:
+        job, harvest = self._job, self.harvest
+        stages = [stage for stage in job.stages if stage.name in job.workers]
+        return Progress(
+            *(harvest.pools, stages, job.counted, job.client, self._options.quiet, job.reading),
+            is_paused=lambda: harvest.paused_since is not None,
+        )
+
+    # --- its course --------------------------------------------------------------------------
+
+    def run(self, beginning: Beginning) -> HarvestError | None:
+        """What to tell instead of success, though it did end."""
+        job, progress = self._job, self._progress
+
+        def begin() -> None:
+            """By the first tick: nothing can fail any more before there is something to keep."""
+            if not beginning.is_over:
+                job.begin()
+                beginning.is_over = True
+
+        ways = progress.traffic, job.transport, job.guard, job.begun_bytes
+        with Assist(self.harvest, self._settings, *ways) as assist:
+            try:
+                self.harvest.run(begin, progress, assist.tick)
+            finally:
+                progress.close()
+            assist.finish()
+            return self._end(assist)
+
+    def _end(self, assist: Assist) -> HarvestError | None:
+        """The notice of the end tells the verdict, so it is found before the assist goes."""
+        self._job.finish(self.harvest)
+        if self._job.transport is not None:
+            with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:
+                assist.ship_rest(show)
+        problem = self._job.problem(self.harvest)
+        self.harvest.verdict = str(problem or self.harvest.verdict)
+        return problem
+
+    def report(self, seen: Look) -> str:
+        """While everything is still open."""
+        state = self._settings.state
+        return summary(
+            seen.pools,
+            self._job.summary(),
+            {group.reason_group: group.number for group in seen.groups},
+            self._progress,
+            {**self._job.places(), "state": state, "log": state / "log"},
+            self._job.read(),
+        )

@@ -1,0 +1,125 @@
+"""What is known of the job `conceptnet` without opening it. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ..base.say import say
+from ..conceptnet.seeds import seeds_of, told
+from ..engine.job import Cell, Description, Job, Panel, Series
+from ..engine.stage import Order, Stage
+from ..graphs.open import look
+from ..journal.reader import WholeFile
+from . import conceptnet_facts
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+NAME = "conceptnet"
+SAMPLE, REAL = "the built-in sample", "ConceptNet"
+"""What is harvested, as a state remembers it."""
+KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
+MEDIA = "media "  # before kind and provider, in the name of a count
+
+
+class ConceptnetDescription(Description):
+    name = NAME
+    help = "walk ConceptNet from seed concepts into a graph (the default)"
+    stage_titles = {"fetch": "concepts fetched", "extend": "tasks extended"}  # noqa: RUF012
+    series = (Series("media files", MEDIA),)
+    store_title = "graph"
+    whole_file = WholeFile("file:", "fetch", "dump_lines")
+    fact_types = conceptnet_facts.TYPES
+
+    def noun(self, facts: Mapping[str, str]) -> str:
+        return conceptnet_facts.noun(facts)
+
+    def choice_for_people(self, key: str, value: str) -> str:
+        return conceptnet_facts.media_for_people(value) if key == "media" else value
+
+    def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
+        media = media_in(counts)
+        totals = dict.fromkeys(KINDS, 0)
+        for (kind, _), number in media.items():
+            totals[kind] = totals.get(kind, 0) + number
+        rows = [(title, totals[kind]) for kind, title in KINDS.items()]
+        course = Panel("Media files kept, by kind", "curve", rows)
+        return (_by_provider(media), course) if media else (course,)
+
+    def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
+        return {
+            "media": [
+                {"kind": kind, "provider": provider, "files": number}
+                for (kind, provider), number in media_in(counts).items()
+            ]
+        }
+
+    def stored(self, settings: Settings) -> Mapping[str, int] | None:
+        counts = look(settings.graph_url, settings.neo4j.password)
+        return counts._asdict() if counts else None
+
+    def command_before(self, facts: Mapping[str, str]) -> str:
+        world = facts.get("world", REAL)
+        if world == SAMPLE:
+            return "--sample"
+        return "--source FILE --all" if world.startswith("all of ") else ""
+
+    def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
+        """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+        if arguments.all:
+            return settings
+        seeds = seeds_of(settings.seeds, settings.filter.languages)
+        for sentence in () if arguments.quiet else told(seeds):
+            say(sentence)
+        return replace(settings, seeds=tuple(seed.concept for seed in seeds))
+
+    def stages(self, settings: Settings) -> Sequence[Stage]:
+        """A walk of limited depth needs true distances, so it goes level by level."""
+        order: Order = "fifo" if settings.depth is None else "levels"
+        return (
+            Stage("fetch", settings.fetch_workers, order, settings.limit),
+            Stage("extend", settings.extend_workers, folder=settings.media),
+        )
+
+    def opened(self, settings: Settings, arguments: Namespace, stop: Event) -> Job:
+        from .conceptnet import opened  # it takes the network with it
+
+        return opened(settings, arguments, stop)
+
+    def rehearsed(
+        self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event
+    ) -> Job:
+        from .conceptnet import rehearsed
+
+        return rehearsed(settings, scratch, arguments, stop)
+
+
+CONCEPTNET = ConceptnetDescription()
+
+
+def media_in(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    """By kind and provider."""
+    found = {}
+    for key, count in counts.items():
+        if key.startswith(MEDIA):
+            kind, _, provider = key.removeprefix(MEDIA).partition(" ")
+            found[kind, provider] = count
+    return found
+
+
+def _by_provider(media: Mapping[tuple[str, str], int]) -> Panel:
+    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
+    by_provider = {
+        provider: [media.get((kind, provider), 0) for kind in kinds]
+        for provider in dict.fromkeys(provider for _, provider in media)
+    }
+    rows = sorted(by_provider.items(), key=lambda row: (-sum(row[1]), row[0]))
+    totals = [sum(column) for column in zip(*by_provider.values(), strict=True)]
+    cells: list[tuple[Cell, ...]] = [
+        (name, *row, sum(row)) for name, row in [*rows, ("all", totals)]
+    ]
+    return Panel("Media", "table", cells, [*(KINDS.get(kind, kind) for kind in kinds), "all"])
