@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 import pytest
 from neo4j import Driver
 
-import main
 from tests.support.command import ROOT, clean_environment, run
 from tests.support.examples import DOCUMENTS, README, blocks, commands, examples
 from tests.support.graph_world import in_neo4j, in_sqlite
@@ -40,6 +39,8 @@ from tests.support.neo4j_server import (
 )
 from tests.support.worlds.proxies import closed_port
 from tools.add import Graph, Media
+from tools.commands.parsing import Parser, parsed
+from tools.commands.verbs import VERBS
 from tools.graphs.open import open_graph
 
 TEXT = README.read_text(encoding="utf-8")
@@ -418,14 +419,11 @@ def script_help() -> dict[str, str]:
 
 
 def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]) -> None:
-    scripts = ("main.py", "history.py", "clear.py")
-    offered = "".join(run(each, "--help").stdout for each in scripts) + "".join(
-        script_help.values()
-    )
+    offered = "".join(Parser(verb).format_help() for verb in VERBS) + "".join(script_help.values())
     for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", TEXT)):
         assert re.search(rf"{flag}\b(?!-)", offered), flag
     for command in set(re.findall(r"python main\.py ([a-z]+)", TEXT)):
-        assert command in main.COMMANDS
+        assert command in VERBS
     for command in set(re.findall(r"scripts/neo4j ([a-z]+)", TEXT)):
         assert command in script_help
 
@@ -434,7 +432,7 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
     "command", [line for line in commands() if line.startswith("python main.py")]
 )
 def test_every_command_line_is_understood(command: str) -> None:
-    main.parser().parse_intermixed_args(shlex.split(command)[2:])
+    parsed(shlex.split(command)[2:])
 
 
 def test_the_server_script_can_be_run_as_it_is_written() -> None:

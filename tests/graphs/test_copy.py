@@ -18,7 +18,7 @@ from tests.support.store_contract import DOG_IS_PET, STRANGE, image, relation, w
 from tests.support.worlds.bolt import Wire
 from tests.support.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
-from tools.commands.others import tell_copied
+from tools.commands.copy import tell_copied
 from tools.errors import Fatal
 from tools.graphs.copy import BATCH, arrived, copy, hand_on, parts
 from tools.graphs.sqlite import SqliteGraph

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import main
 from tests.faults.injection import wait_until
 from tests.support.command import ROOT
 from tests.support.machine import SYSTEMCTL_LOG, Machine
 from tests.support.node import sshd
+from tools.commands.parsing import parsed
 from tools.settings import TransportSettings
 
 GUIDE = (ROOT / "docs/shipping.md").read_text(encoding="utf-8")
@@ -208,7 +208,7 @@ def test_a_node_with_a_shell_and_a_secret(machine: Machine) -> None:
 
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"sheaf main\.py ([^`\n#]*)", GUIDE))))
 def test_every_command_is_understood(command: str) -> None:
-    main.parser().parse_intermixed_args(shlex.split(command))
+    parsed(shlex.split(command))
 
 
 def test_every_setting_it_names_exists() -> None:

@@ -16,7 +16,7 @@ from tests.support.node import Node, ParamikoNode, SshdNode, new_key, public
 from tests.support.shipped import Sender, new_node, raw, receive
 from tools import transport
 from tools.assist.watchdogs import Backlog
-from tools.commands.ship import try_out
+from tools.commands.batches import try_out
 from tools.errors import HarvestError
 from tools.jobs.shipping import transport_of
 from tools.media.ledger import Ledger

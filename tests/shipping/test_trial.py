@@ -11,7 +11,7 @@ from tests.faults.injection import small_disk
 from tests.support.node import Node, ParamikoNode, SshdNode, free_port
 from tests.support.shipped import Sender, new_node, nodes, raw, receive, unpacked
 from tests.support.worlds.wires import CutWire
-from tools.commands import ship as shipping
+from tools.commands import batches as shipping
 from tools.errors import NoRoom, Unavailable, Unreachable, UsageError
 from tools.shipping import sender as lane
 

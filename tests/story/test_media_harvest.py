@@ -20,12 +20,13 @@ import pytest
 import soundfile
 from PIL import Image
 
-import main
 from tests.support.command import ROOT, clean_environment, history, run, says
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.interim import HintingProxy
 from tests.support.worlds.media import MediaWorld
 from tools.add import Media
+from tools.commands.harvest import load_settings
+from tools.commands.parsing import parsed
 from tools.conceptnet.rules import is_showable
 from tools.engine.harvest import Harvest
 from tools.graphs.sqlite import SqliteGraph
@@ -258,12 +259,12 @@ def test_pages_that_cannot_be_made_cost_only_themselves(
     """Whatever goes wrong with them, the last shipping and the summary are still to come."""
     shutil.copytree(quiet, tmp_path / "copy")
     words = ["--state", f"{tmp_path}/copy/state", "--media", f"{tmp_path}/copy/m", "-q"]
-    arguments = main.parser().parse_args(words)
+    settings = load_settings(parsed(words))
     worked = cast(Harvest, SimpleNamespace(has_worked=True))
     with closing(SqliteGraph(tmp_path / "copy/graph.db")) as graph:
         with closing(sqlite3.connect(tmp_path / "copy/graph.db")) as db:
             db.execute("DROP TABLE relation")
-        results = Results(graph, main.load_settings(arguments), quiet=True)
+        results = Results(graph, settings, quiet=True)
         results.write_pages(worked)
         assert "to look at" not in results.places()
     assert "no pages to look at" in caplog.text and "no such table" in caplog.text

@@ -19,8 +19,6 @@ from pathlib import Path
 import pytest
 import soundfile
 
-import history
-import main
 from tests.media.test_images import prove
 from tests.story.test_media_harvest import (
     SEED,
@@ -38,6 +36,7 @@ from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
 from tools.assist import assistant as assist
 from tools.assist.notify import Notices
+from tools.commands.parsing import parsed
 from tools.engine import harvest as harvesting
 from tools.errors import (
     AlreadyRunning,
@@ -52,7 +51,6 @@ from tools.settings import NoticeSettings, Settings
 
 UNIT = ROOT / "scripts/sheaf.service"
 DOCUMENT = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
-PARSERS = {"main.py": main.parser, "history.py": history.parser}
 SECOND_SIGNAL = 130
 EXPOSURE = 20  # of 100, as systemd-analyze counts it
 
@@ -181,7 +179,7 @@ def documented() -> list[str]:
 @pytest.mark.parametrize("command", documented())
 def test_every_command_of_the_document_is_understood(command: str) -> None:
     script, *words = shlex.split(command)
-    PARSERS[script]().parse_intermixed_args(words)
+    parsed(words if script == "main.py" else ["history", *words])
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from main import load_settings, main, parser
+from main import main
 from tests.support.command import DEFAULT_FILTER
 from tools.add import Entity, Graph, Relation, endpoints
+from tools.commands.harvest import load_settings
+from tools.commands.parsing import parsed
 from tools.conceptnet.dump import lines, stream
 from tools.conceptnet.dump.row import relation_of, row_of
 from tools.conceptnet.index import build, segment
@@ -91,7 +93,7 @@ def harvest(
 ) -> Ended:
     """Harvest as main.py does, without its log and its clock; `around` puts something between
     harvest and graph, `tick` is called a few times a second."""
-    settings = load_settings(parser().parse_args(words(folder, file, *more)))
+    settings = load_settings(parsed(words(folder, file, *more)))
     settings.state.mkdir(parents=True, exist_ok=True)
     stop, error = Event(), None
     with ExitStack() as stack, signals_kept():

@@ -1,0 +1,1 @@
+"""One verb a module: its flags, its help, what it does."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import replace
 
 from ..sample import world
 from ..settings import Settings
+
+
+def begin_there(options: Namespace) -> None:
+    """Where nobody says otherwise."""
+    if options.seed is None:
+        options.seed = [world.SEED]
 
 
 def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:

@@ -80,7 +80,8 @@ class Description:
     """As it stands here: of a job that says nothing of itself."""
 
     name = "unknown"
-    help = ""
+    examples: ClassVar[Sequence[str]] = ()
+    """Command lines, each with a few words on what it does."""
     stage_titles: ClassVar[Mapping[str, str]] = {}
     """What a stage has done, in words; where none are given its name is told."""
     series: ClassVar[Sequence[Series]] = ()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
 from ..base.say import say
-from ..conceptnet.seeds import seeds_of, told
 from ..engine.job import Cell, Description, Job, Panel, Series
 from ..engine.stage import Order, Stage
+from ..errors import UsageError
 from ..graphs.open import look
 from ..journal.reader import WholeFile
-from . import conceptnet_facts
+from . import conceptnet_arguments, conceptnet_facts
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 NAME = "conceptnet"
 SAMPLE, REAL = "the built-in sample", "ConceptNet"
 """What is harvested, as a state remembers it."""
+WHOLE = "--all reads the whole file: it takes no seed, limit, depth or --sample"
 KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
 MEDIA = "media "  # before kind and provider, in the name of a count
 
 
 class ConceptnetDescription(Description):
     name = NAME
-    help = "walk ConceptNet from seed concepts into a graph (the default)"
+    examples = (
+        "python main.py --sample                          the built-in sample, offline",
+        "python main.py --seed dog,cat --limit 1000       from two concepts",
+        "python main.py --source FILE.csv.gz --all --no-media",
+    )
     stage_titles = {"fetch": "concepts fetched", "extend": "tasks extended"}  # noqa: RUF012
     series = (Series("media files", MEDIA),)
     store_title = "graph"
@@ -68,11 +73,20 @@ class ConceptnetDescription(Description):
             return "--sample"
         return "--source FILE --all" if world.startswith("all of ") else ""
 
+    def arguments(self, parser: ArgumentParser) -> None:
+        conceptnet_arguments.add_all(parser)
+
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+        given = arguments.seed
         if arguments.all:
+            is_walk = given or settings.limit is not None or settings.depth is not None
+            if is_walk or vars(arguments).get("sample"):
+                raise UsageError(WHOLE)
             return settings
-        seeds = seeds_of(settings.seeds, settings.filter.languages)
+        from ..conceptnet.seeds import seeds_of, told
+
+        seeds = seeds_of(settings.seeds if given is None else given, settings.filter.languages)
         for sentence in () if arguments.quiet else told(seeds):
             say(sentence)
         return replace(settings, seeds=tuple(seed.concept for seed in seeds))

@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..engine.job import Description
 from ..errors import UsageError
-from ..journal.reader import facts_in
+
+if TYPE_CHECKING:
+    from ..engine.job import Description
 
 DEFAULT = "conceptnet"
+"""What is meant where no job is named."""
 
-JOBS: dict[str, str] = {
-    "conceptnet": "tools.jobs.conceptnet_description:CONCEPTNET",
+
+class Entry(NamedTuple):
+    where: str  # its description, as module:name
+    does: str
+
+
+JOBS: dict[str, Entry] = {
+    "conceptnet": Entry(
+        "tools.jobs.conceptnet_description:CONCEPTNET",
+        "walk ConceptNet from seed concepts into a graph (the default)",
+    ),
 }
-"""A line a job: its name, and where its description stands."""
+"""One entry a job."""
 
 
 def job_named(name: str) -> Description:
     if name not in JOBS:
         raise UsageError(f"there is no job {name!r}: take one of {', '.join(JOBS)}")
-    module, _, attribute = JOBS[name].partition(":")
+    module, _, attribute = JOBS[name].where.partition(":")
     found: Description = getattr(import_module(module), attribute)
     return found
 
@@ -31,6 +43,8 @@ def job_of(facts: Mapping[str, str]) -> Description:
     name = facts.get("job", DEFAULT)
     if name in JOBS:
         return job_named(name)
+    from ..engine.job import Description
+
     stranger = Description()
     stranger.name = name
     return stranger
@@ -38,4 +52,6 @@ def job_of(facts: Mapping[str, str]) -> Description:
 
 def job_in(file: Path) -> Description:
     """Of a state file or snapshot."""
+    from ..journal.reader import facts_in
+
     return job_of(facts_in(file))

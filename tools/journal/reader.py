@@ -192,11 +192,11 @@ def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
 def reason_group(reason: str) -> str:
     """A reason without what differs from URI to URI, so that reasons can be counted.
 
-    >>> gist("HTTP 404 for http://example.org/c/en/dog"), gist("no web address: http://a.b/c")
+    >>> reason_group("HTTP 404 for http://example.org/dog"), reason_group("no web address: http://a.b/c")
     ('HTTP 404', 'no web address')
-    >>> gist("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
+    >>> reason_group("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
     'api.conceptnet.io answered HTTP 500'
-    >>> gist("api.conceptnet.io: no answer within 60 s")
+    >>> reason_group("api.conceptnet.io: no answer within 60 s")
     'api.conceptnet.io: no answer within 60 s'
     """
     general = ADDRESS.sub("", reason[:LONGEST].partition(" for ")[0])

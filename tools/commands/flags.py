@@ -1,0 +1,78 @@
+"""Flags that several commands share, and the settings they change."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.values import finite as finite
+from ..base.values import whole as whole
+from ..jobs.conceptnet_arguments import add_filter as add_filter
+from ..jobs.conceptnet_arguments import add_language as add_language
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+PLACES: dict[str, dict[str, Any]] = {
+    "config": {"type": Path, "metavar": "FILE", "help": "settings (default: sheaf.toml)"},
+    "state": {"metavar": "DIR", "help": "where the harvest keeps its record (state)"},
+    "graph": {
+        "metavar": "URL",
+        "help": "sqlite:PATH (default: graph.db in the state) or neo4j://user@host:7687/database",
+    },
+    "media": {"metavar": "DIR", "help": "where media files go (m)"},
+}
+OF_SETTINGS = (
+    *("source", "graph", "media", "state", "limit", "depth", "fetch_workers", "extend_workers"),
+)
+
+
+class Options(argparse.Namespace):
+    """What every command has; each declares its own besides."""
+
+    verb: str
+    typed: list[str]
+
+
+class Filtered(Options):
+    """The flags of the filter."""
+
+    language: tuple[str, ...] | None
+    relations: tuple[str, ...] | None
+    with_relations: tuple[str, ...] | None
+    without: tuple[str, ...] | None
+    min_weight: float | None
+
+
+def add_places(to: argparse.ArgumentParser, *names: str) -> None:
+    group = to.add_argument_group("where things are")
+    for name in names:
+        group.add_argument(f"--{name}", **PLACES[name])
+
+
+def add_quiet(to: argparse.ArgumentParser) -> None:
+    to.add_argument("-q", "--quiet", action="store_true", help="only errors")
+
+
+def load(options: argparse.Namespace, **more: Any) -> Settings:
+    """Defaults, then the file, then the flags, as far as the command has such."""
+    from .. import settings as settings_of
+
+    given = vars(options)
+    flags = {name: given.get(name) for name in OF_SETTINGS}
+    settings = settings_of.load(given.get("config"), flags | more)
+    if "language" in given:
+        settings = settings_of.narrowed(
+            settings,
+            given["language"],
+            given.get("relations"),
+            given.get("with_relations"),
+            given.get("without"),
+            given.get("min_weight"),
+        )
+    if given.get("no_media"):
+        from dataclasses import replace
+
+        settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
+    return settings

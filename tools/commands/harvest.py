@@ -1,0 +1,69 @@
+"""`python main.py`, `python main.py JOB`: starts a job, or resumes it where it stopped."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..jobs.registry import job_named
+from . import flags
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+
+class JobOptions(flags.Options):
+    """What every job has; each adds its own."""
+
+    fresh: bool
+    resume: Path | None
+    log_json: bool
+    quiet: bool
+    verbose: bool
+
+
+class JobCommand:
+    """A command of the name of a job."""
+
+    Options = JobOptions
+
+    def __init__(self, name: str) -> None:
+        self._job = job_named(name)
+
+    @property
+    def EXAMPLES(self) -> Sequence[str]:
+        return self._job.examples
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        self._job.arguments(parser)
+        add = parser.add_argument
+        add("--fresh", action="store_true", help="set the old state and media aside and begin anew")
+        add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
+        flags.add_places(parser, *flags.PLACES)
+        add("--log-json", action="store_true", help="log lines as JSON")
+        flags.add_quiet(parser)
+        add("-v", "--verbose", action="store_true", help="log what each worker does")
+
+    def run(self, options: JobOptions) -> int:
+        settings = load_settings(options)
+        from ..journal.instance import SIGNALS, only_instance
+
+        for request in ("pause", "resume"):  # whoever asks before we listen must not end us
+            signal.signal(SIGNALS[request], signal.SIG_IGN)
+        from .session import harvest
+
+        with only_instance(settings.state):
+            return harvest(self._job, settings, options)
+
+
+def load_settings(options: flags.Options) -> Settings:
+    """Of the job that was named."""
+    if vars(options).get("sample"):
+        from .sample_world import begin_there
+
+        begin_there(options)
+    settings: Settings = job_named(options.verb).prepared(flags.load(options), options)
+    return settings

@@ -1,0 +1,45 @@
+"""`python main.py sheet`: a page of one concept with its media, or of those that got media last."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+
+from ..errors import UsageError
+from . import flags
+from .graph import existing_graph
+
+EXAMPLES = (
+    "python main.py sheet dog             one concept",
+    "python main.py sheet                 the latest ones, with an index",
+)
+
+
+class Options(flags.Options):
+    concept: str | None
+    quiet: bool
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("concept", nargs="?", metavar="CONCEPT", help="like dog or /c/en/dog (default: the latest)")
+    flags.add_language(parser)
+    flags.add_quiet(parser)
+    flags.add_places(parser, "config", "state", "graph", "media")
+
+
+def run(options: Options) -> int:
+    from ..conceptnet.seeds import concept_named
+    from ..jobs.conceptnet_results import latest_sheets
+    from ..sheets.write import sheet  # it takes Pillow with it
+
+    settings = flags.load(options)
+    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
+        if options.concept is not None:
+            concept = concept_named(options.concept, settings.filter.languages)
+            print(sheet(graph, settings.media, concept, settings.sheets))
+        elif page := latest_sheets(graph, settings, options.quiet):
+            print(page)
+        else:
+            raise UsageError(f"no concept has media in {settings.media} yet: name one")
+    return 0

@@ -1,0 +1,70 @@
+"""The commands of the command line: how each is called, what it does in a line, where it lives.
+
+Their modules are loaded only when one is wanted: some take a scheduler, numpy or paramiko along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..jobs import registry
+
+HARVEST = registry.DEFAULT
+
+
+class Verb(NamedTuple):
+    module: str
+    does: str
+
+
+JOBS = {name: Verb("harvest", job.does) for name, job in registry.JOBS.items()}
+
+GROUPS: Mapping[str, Mapping[str, Verb]] = {
+    "harvest": {
+        **JOBS,
+        "jobs": Verb("jobs", "list the jobs"),
+        "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
+    },
+    "while it runs, and after": {
+        "history": Verb("history", "tell how far it is: pools, rates, time left, failures"),
+        "pause": Verb("signals", "ask the running harvest to hand out no new tasks"),
+        "resume": Verb("signals", "ask it to go on"),
+        "stop": Verb("signals", "ask it to end; running tasks finish, nothing is lost"),
+        "retry": Verb("retry", "put failed ones back to work"),
+        "ship": Verb("ship", "send the media to the receiving node now"),
+    },
+    "what was harvested": {
+        "credits": Verb("credits", "print who made the files of a concept, or of everything"),
+        "sheet": Verb("sheet", "write a page to look at: a concept with its media"),
+        "export": Verb("export", "write the graph as files for other tools"),
+        "copy": Verb("copy", "copy a graph into another one"),
+        "clear": Verb("clear", "empty the graph, after you typed its name"),
+    },
+    "ConceptNet's dump": {
+        "download": Verb("download", "get ConceptNet's dump and verify its checksum"),
+        "survey": Verb("survey", "tell what the filter keeps of an assertions file"),
+        "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
+    },
+}
+
+VERBS: Mapping[str, Verb] = {
+    name: verb for group in GROUPS.values() for name, verb in group.items()
+}
+
+
+def overview() -> str:
+    """What `python main.py --help` shows, on one screen."""
+    groups = "\n".join(
+        "\n".join([f"{title}:", *(f"  {name:12} {verb.does}" for name, verb in group.items())])
+        for title, group in GROUPS.items()
+    )
+    return (
+        "usage: python main.py [COMMAND] [FLAGS]\n\n"
+        "Harvests a multimodal commonsense knowledge graph; run again to resume.\n\n"
+        f"{groups}\n\n"
+        f"Flags without a command are those of {HARVEST}.\n"
+        "  python main.py --sample           harvest the built-in sample world, offline\n"
+        "  python main.py COMMAND --help     show the flags of a command\n"
+        "  python main.py --version          show the version"
+    )
