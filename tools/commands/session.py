@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import gc
 from argparse import Namespace
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from threading import Event
 
 from ..assist.assistant import Assist
 from ..assist.run_log import Journal
 from ..base import log
 from ..base.say import say
-from ..engine.harvest import Harvest
+from ..engine.harvest import Harvest, require_same
 from ..engine.job import Description, Job
-from ..errors import HarvestError
-from ..journal.reader import Look, look
+from ..errors import HarvestError, StateDamaged
+from ..journal.reader import Look, facts_in, look
 from ..journal.snapshots import remove_unfinished, restore
 from ..reports.progress import Progress, bar, summary
 from ..settings import Settings
@@ -47,6 +47,7 @@ def work(
     journal: Journal,
     beginning: Beginning,
 ) -> int:
+    require_own(job, settings)
     remove_unfinished(settings.pools_file)
     with ExitStack() as stack:
         session = Session(job, settings, options, stack)
@@ -61,6 +62,13 @@ def work(
     if problem is not None:
         raise problem
     return 0
+
+
+def require_own(job: Description, settings: Settings) -> None:
+    """Before the job looks for what another one never had. Damage is told by whoever opens it."""
+    with suppress(StateDamaged):
+        if settings.pools_file.exists():
+            require_same(settings.state, facts_in(settings.pools_file), {"job": job.name})
 
 
 class Session:

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -117,12 +117,7 @@ class Harvest:
     def _check_identity(self) -> None:
         """A state folder belongs to one harvest."""
         known = self.pools.remembered()
-        for key, value in self.job.identity().items():
-            if known.get(key, value) != value:
-                raise UsageError(
-                    f"{self._file.parent} holds a harvest of {known[key]}, not of {value}: give "
-                    f"another --state, or --fresh to set the old one aside"
-                )
+        require_same(self._file.parent, known, self.job.identity())
         for key, value in self.job.choices().items():
             if known.get(key, value) != value:
                 shown = self.job.description.choice_for_people
@@ -200,3 +195,13 @@ class Harvest:
         self._take_back_at = time.monotonic() + grace_s
         for monitor in self.monitors:
             monitor.stop()
+
+
+def require_same(state: Path, known: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """UsageError if a state says of itself that it holds something else."""
+    for key, value in identity.items():
+        if known.get(key, value) != value:
+            raise UsageError(
+                f"{state} holds a harvest of {known[key]}, not of {value}: give another --state, "
+                f"or --fresh to set the old one aside"
+            )
