@@ -46,7 +46,8 @@ from tools.jobs.shipping import outbox_of, transport_of
 from tools.media.ledger import Ledger
 from tools.providers import catalogue
 from tools.providers.catalogue import Known
-from tools.settings import ExtendSettings, Settings, load
+from tools.providers.settings import ExtendSettings
+from tools.settings import Settings, load
 
 ROOT = Path(__file__).resolve().parent.parent
 GIB = 2**30

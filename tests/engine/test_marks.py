@@ -15,9 +15,9 @@ from threading import Thread
 import pytest
 
 from tests.support.command import ROOT
+from tools.engine.marks import ALONE, MOST
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
-from tools.journal.marks import ALONE, MOST
 from tools.journal.reader import look
 from tools.journal.snapshots import restore, snapshot
 

@@ -122,7 +122,7 @@ def test_lines_tell_of_a_pause_and_one_an_hour_is_for_the_log(
     assert [each.getMessage() for each in caplog.records] == [line, line]
     assert [each.name for each in caplog.records] == [
         "tools.reports.progress",
-        "tools.assist.run_log",
+        "tools.base.log.file_only",
     ]
 
 

@@ -14,8 +14,9 @@ from tests.support.command import run
 from tests.support.state_file import TALLY, make, minutes
 from tools.errors import UsageError
 from tools.jobs.conceptnet_description import CONCEPTNET
+from tools.journal.sample import Sample
 from tools.reports.plot import PARTS, POINTS, RESTARTS, draw, figure
-from tools.reports.rates import Course, Sample
+from tools.reports.rates import Course
 
 TITLES = ("Pools", "Throughput", "Media files kept")
 

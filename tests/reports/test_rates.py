@@ -9,9 +9,10 @@ from random import Random
 import pytest
 
 from tests.support.state_file import TALLY, minutes
+from tools.journal.sample import Sample
 from tools.reports import rates
 from tools.reports.forecast import Left, Range, left
-from tools.reports.rates import Course, Sample, course
+from tools.reports.rates import Course, course
 
 Speed = Callable[[Random], Iterator[float]]
 

@@ -21,11 +21,11 @@ from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
-from ..settings import Settings
 from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
+from .settings import AssistSettings
 from .watchdogs import Backlog, Heartbeat, Outages, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
@@ -45,7 +45,7 @@ class Assist:
     def __init__(
         self,
         harvest: Harvest,
-        settings: Settings,
+        settings: AssistSettings,
         traffic: Traffic,
         transport: Transport | None = None,
         guard: Guard | None = None,

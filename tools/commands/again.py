@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from ..base.program import spoken
 from ..jobs.registry import job_of
 
 _ONCE = re.compile(r"--fre(?:s|sh)?|--res(?:u|um|ume)?(?:=.*)?")  # argparse takes beginnings too
@@ -28,7 +29,7 @@ def command_of(facts: Mapping[str, str]) -> str:
     flags = facts.get("command")
     if flags is None:  # of an older version
         flags = job_of(facts).command_before(facts)
-    return f"python main.py {flags}".strip()
+    return spoken(f"python main.py {flags}".strip())
 
 
 def _is_resume(word: str) -> bool:

@@ -11,9 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 from ..add import Graph
-from ..graphs.open import name_of, open_graph, visit_graph
+from ..conceptnet.graph import open_graph, visit_graph
+from ..graphs.open import name_of
 from ..journal.instance import only_instance
 from ..journal.snapshots import set_aside, set_pools_aside
+from ..reports.counts import counted
 from ..settings import Settings
 from . import flags
 
@@ -29,9 +31,8 @@ class Options(flags.Options):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="say what is there, change nothing")
-    add("--yes", action="store_true", help="ask nothing")
+    flags.add_dry_run(parser, "say what is there, change nothing")
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
     flags.add_places(parser, *flags.PLACES)
 
 
@@ -50,9 +51,7 @@ def clear(settings: Settings, options: Options) -> int:
         print(f"there is no graph at {url}: nothing to clear")
         return 0
     with closing(seen), only_instance(settings.state):
-        counts = seen.counts()
-        text = ", ".join(f"{number:,} {name}" for name, number in counts._asdict().items())
-        print(f"{url} holds {text}")
+        print(f"{url} holds {counted(seen.counts())}")
         if options.dry_run:
             print("nothing was changed (--dry-run)")
             return 0

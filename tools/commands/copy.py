@@ -6,8 +6,10 @@ import argparse
 from contextlib import ExitStack, closing
 
 from ..add import Counts
+from ..conceptnet.graph import graph_counts, open_graph
 from ..errors import Fatal, Unavailable, Unreachable, UsageError
-from ..graphs.open import is_same, open_graph
+from ..graphs.open import is_same
+from ..reports.counts import counted
 from . import flags
 from .graph import existing_graph
 
@@ -19,6 +21,7 @@ EXAMPLES = (
 
 class Options(flags.Options):
     source_graph: str | None
+    dry_run: bool
     quiet: bool
 
 
@@ -29,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="the graph that is read (default: the embedded one); --graph is written",
     )
+    flags.add_dry_run(parser, "say what is there, copy nothing")
     flags.add_quiet(parser)
     flags.add_places(parser, "config", "state", "graph")
 
@@ -41,6 +45,8 @@ def run(options: Options) -> int:
     url, password = options.source_graph or settings.embedded_graph, settings.neo4j.password
     if is_same(url, settings.graph_url):
         raise UsageError("copy needs another graph to write: --graph neo4j://user@host:7687")
+    if options.dry_run:
+        return tell_copy(url, settings.graph_url, password)
     with ExitStack() as stack:
         source = stack.enter_context(closing(existing_graph(url, password)))
         target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
@@ -54,6 +60,16 @@ def run(options: Options) -> int:
         return tell_copied(whole, there, settings.graph_url, options.quiet)
 
 
+def tell_copy(url: str, target: str, password: str) -> int:
+    """What would be copied; a server is asked for its counts, nothing is made in it."""
+    with closing(existing_graph(url, password)) as source:
+        print(f"{url} holds {counted(source.counts())}: these would be copied")
+    there = graph_counts(target, password)
+    print(f"{target} " + (f"holds {counted(there)}" if there else "is not there yet"))
+    print("nothing was copied (--dry-run)")
+    return 0
+
+
 def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
     if there != whole:
         missing = ", ".join(
@@ -65,7 +81,3 @@ def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
     if not quiet:
         print(f"{target} holds all of it: {counted(whole)}")
     return 0
-
-
-def counted(counts: Counts) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in counts._asdict().items())

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from ..conceptnet.rules import ALL_RELATIONS
 from ..errors import UsageError
 from ..exports.catalogue import DEFAULT, FORMATS, export, format_named
+from ..reports.counts import counted
 from . import flags
 from .graph import existing_graph
 
@@ -21,6 +24,7 @@ class Options(flags.Options):
     folder: Path | None
     format: str
     split_seed: int | None
+    dry_run: bool
     quiet: bool
 
 
@@ -34,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)} (default: the first)",
     )
     add("--split-seed", type=flags.whole, metavar="N", help="for pykeen: another split (0)")
+    flags.add_dry_run(parser, "say what is there, write nothing")
     flags.add_quiet(parser)
     flags.add_places(parser, "config", "state", "graph")
 
@@ -42,17 +47,36 @@ def run(options: Options) -> int:
     from ..reports.progress import bar
 
     folder, chosen = folder_of(options), format_named(options.format)
-    wishes = {} if options.split_seed is None else {"seed": options.split_seed}
-    if wishes and options.format != "pykeen":
+    if options.split_seed is not None and options.format != "pykeen":
         raise UsageError("--split-seed is for export --format pykeen, which alone splits")
     settings = flags.load(options)
+    url, password = settings.graph_url, settings.neo4j.password
+    if options.dry_run:
+        return tell_export(url, password, folder, options.format)
     with (
-        closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph,
+        closing(existing_graph(url, password)) as graph,
         bar("exported", chosen.work(graph.counts()), options.quiet) as show,
     ):
-        export(graph, folder, show, options.format, **wishes)
+        export(graph, folder, show, options.format, **needs_of(options))
     if not options.quiet:
         print(f"{folder} is complete; {chosen.advice(folder)}")
+    return 0
+
+
+def needs_of(options: Options) -> dict[str, Any]:
+    """What a format must know besides the graph."""
+    if options.format == "neo4j-csv":
+        return {"types": ALL_RELATIONS}
+    return {} if options.split_seed is None else {"seed": options.split_seed}
+
+
+def tell_export(url: str, password: str, folder: Path, name: str) -> int:
+    """What would be written, and whether it can be put there."""
+    if folder.exists():
+        raise UsageError(f"{folder} exists already: name a folder that is not there yet")
+    with closing(existing_graph(url, password)) as graph:
+        print(f"{url} holds {counted(graph.counts())}: these would be written as {name}")
+    print(f"{folder} would be made; nothing was written (--dry-run)")
     return 0
 
 

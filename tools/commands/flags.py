@@ -55,6 +55,10 @@ def add_quiet(to: argparse.ArgumentParser) -> None:
     to.add_argument("-q", "--quiet", action="store_true", help="only errors")
 
 
+def add_dry_run(to: argparse.ArgumentParser, text: str) -> None:
+    to.add_argument("--dry-run", action="store_true", help=text)
+
+
 def load(options: argparse.Namespace, **more: Any) -> Settings:
     """Defaults, then the file, then the flags, as far as the command has such."""
     from .. import settings as settings_of

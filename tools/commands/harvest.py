@@ -20,6 +20,7 @@ class JobOptions(flags.Options):
 
     fresh: bool
     resume: Path | None
+    dry_run: bool
     log_json: bool
     quiet: bool
     verbose: bool
@@ -42,6 +43,7 @@ class JobCommand:
         add = parser.add_argument
         add("--fresh", action="store_true", help="set the old state and media aside and begin anew")
         add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
+        flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
         flags.add_places(parser, *flags.PLACES)
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)
@@ -49,6 +51,10 @@ class JobCommand:
 
     def run(self, options: JobOptions) -> int:
         settings = load_settings(options)
+        if options.dry_run:
+            from .plan import show_plan
+
+            return show_plan(self._job, settings, options)
         from ..journal.instance import SIGNALS, only_instance
 
         for request in ("pause", "resume"):  # whoever asks before we listen must not end us

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
+from ..base.program import spoken
 from ..errors import UsageError
 from .verbs import HARVEST, JOBS, VERBS
 
 NEAR = 0.6
-PROGRAM = "python main.py"
+PROGRAM = spoken("python main.py")
 
 
 class Parser(argparse.ArgumentParser):

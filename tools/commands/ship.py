@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--batch", metavar="NAME", help="this one only, even if the node refused it")
     add("--list", action="store_true", help="what waits and what has arrived")
-    add("--dry-run", action="store_true", help="try the node, send nothing")
+    flags.add_dry_run(parser, "try the node, send nothing")
     add("--now", action="store_true", help="at once, which is the default")
     flags.add_quiet(parser)
     flags.add_places(parser, "config", "state", "media")

@@ -24,6 +24,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "harvest": {
         **JOBS,
         "jobs": Verb("jobs", "list the jobs"),
+        "init": Verb("init", "ask for contact, source, seeds and graph, and write sheaf.toml"),
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {

@@ -8,7 +8,7 @@ its stages, its first URIs, a worker for each stage and the store of what they b
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
@@ -132,6 +132,10 @@ class Description:
         raise UsageError(
             f"nobody here knows the job {self.name!r}: use the version of Sheaf that began it"
         )
+
+    def plan(self, settings: Any, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        """What it would do, by what lies on the disk; nothing is made, and nobody is asked."""
+        return ()
 
     def opened(self, settings: Any, arguments: Namespace, stop: Event) -> Job:
         """Nothing of it is asked or written before `Job.open`, except to see that its places are

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Condition, Thread
 
-from ..journal.marks import Marked
+from .marks import Marked
 from .rows import LONGEST_DELAY_S, Register
 from .setback import SetBack
 from .stage import Done, Found, Stage, Task

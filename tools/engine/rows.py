@@ -17,9 +17,9 @@ import orjson
 
 from ..base.checkpoint import Checkpointer
 from ..errors import StopHarvest
-from ..journal.marks import REASON, Marked, Marks
 from ..journal.schema import FAILED
 from ..journal.snapshots import open_state, snapshot
+from .marks import REASON, Marked, Marks
 from .stage import Stage, Task
 from .window import SIZE, Row
 

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 from ..add import Adder, Attachment, Graph
 from ..conceptnet.api import ApiSource
+from ..conceptnet.graph import open_graph
 from ..conceptnet.rules import Filter
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Panel
 from ..engine.stage import Found, Worker
 from ..errors import HarvestError, StopHarvest, UsageError
-from ..extend import Extender, Wanted
+from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
-from ..graphs.open import is_there, open_graph
+from ..graphs.open import is_there
 from ..journal.snapshots import BUDGETS
 from ..media.drafts import Drafts
 from ..media.ledger import Ledger, reason_group
@@ -204,7 +205,7 @@ class ConceptnetJob(Job):
         extend, media = self._settings.extend, self._settings.media
         return Extender(
             catalogue.opened(extend, self.client),
-            Downloader(self.client, extend),
+            Downloader(self.client, extend, media_kinds(bool(extend.sounds))),
             self._drafts,
             media,
             Wanted(extend.wanted, extend.enough, extend.patience_days),

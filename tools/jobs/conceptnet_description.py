@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
 from ..base.say import say
+from ..conceptnet.graph import graph_counts
 from ..engine.job import Cell, Description, Job, Panel, Series
 from ..engine.stage import Order, Stage
 from ..errors import UsageError
-from ..graphs.open import look
 from ..journal.reader import WholeFile
 from . import conceptnet_arguments, conceptnet_facts
 
@@ -33,6 +33,7 @@ class ConceptnetDescription(Description):
         "python main.py --sample                          the built-in sample, offline",
         "python main.py --seed dog,cat --limit 1000       from two concepts",
         "python main.py --source FILE.csv.gz --all --no-media",
+        "python main.py --seed dog --dry-run              what would that do?",
     )
     stage_titles = {"fetch": "concepts fetched", "extend": "tasks extended"}  # noqa: RUF012
     series = (Series("media files", MEDIA),)
@@ -64,7 +65,7 @@ class ConceptnetDescription(Description):
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
-        counts = look(settings.graph_url, settings.neo4j.password)
+        counts = graph_counts(settings.graph_url, settings.neo4j.password)
         return counts._asdict() if counts else None
 
     def command_before(self, facts: Mapping[str, str]) -> str:
@@ -98,6 +99,11 @@ class ConceptnetDescription(Description):
             Stage("fetch", settings.fetch_workers, order, settings.limit),
             Stage("extend", settings.extend_workers, folder=settings.media),
         )
+
+    def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        from .conceptnet_plan import plan
+
+        return plan(settings, arguments)
 
     def opened(self, settings: Settings, arguments: Namespace, stop: Event) -> Job:
         from .conceptnet import opened  # it takes the network with it

@@ -11,10 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..add import Counts
+from ..conceptnet.rules import KEPT, TOO_LIGHT
 from ..engine.harvest import Harvest
 from ..engine.pools import Pools
 from ..errors import HarvestError, LeftOut, NothingHarvested, UnknownConcept
-from ..fetch import KEPT, TOO_LIGHT, Source
+from ..fetch import Source
 from ..journal.reader import failed
 from ..settings import Settings
 

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 JOBS: dict[str, Entry] = {
     "conceptnet": Entry(
-        "tools.jobs.conceptnet_description:CONCEPTNET",
+        ".conceptnet_description:CONCEPTNET",
         "walk ConceptNet from seed concepts into a graph (the default)",
     ),
 }
@@ -34,7 +34,7 @@ def job_named(name: str) -> Description:
     if name not in JOBS:
         raise UsageError(f"there is no job {name!r}: take one of {', '.join(JOBS)}")
     module, _, attribute = JOBS[name].where.partition(":")
-    found: Description = getattr(import_module(module), attribute)
+    found: Description = getattr(import_module(module, __package__), attribute)
     return found
 
 

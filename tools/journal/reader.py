@@ -17,7 +17,7 @@ from typing import NamedTuple
 import orjson
 
 from ..errors import StateDamaged
-from ..reports.rates import Sample
+from .sample import Sample
 from .schema import FAILED, reading
 
 RECENT = 1500  # samples: more than a day of minutes
@@ -192,8 +192,8 @@ def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
 def reason_group(reason: str) -> str:
     """A reason without what differs from URI to URI, so that reasons can be counted.
 
-    >>> reason_group("HTTP 404 for http://example.org/dog"), reason_group("no web address: http://a.b/c")
-    ('HTTP 404', 'no web address')
+    >>> reason_group("HTTP 404 for http://example.org/dog"), reason_group("no name: http://a.b/c")
+    ('HTTP 404', 'no name')
     >>> reason_group("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
     'api.conceptnet.io answered HTTP 500'
     >>> reason_group("api.conceptnet.io: no answer within 60 s")

@@ -11,11 +11,13 @@ from itertools import cycle, pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base import extras
 from ..base.text import amount, date, duration
 from ..engine.job import Description, Panel
 from ..errors import UsageError
+from ..journal.sample import Sample
 from . import rates
-from .rates import Course, Sample, Value
+from .rates import Course, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,10 +64,8 @@ def format_of(picture: Path) -> str:
 def write(picture: Path, make: Callable[[], Figure]) -> None:
     """Whole or not at all."""
     format_ = format_of(picture)
-    try:
+    with extras.named():
         import matplotlib
-    except ImportError as error:
-        raise UsageError("pictures need matplotlib: pip install -r requirements.txt") from error
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
         _save(make(), picture, format_)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from ..assist.run_log import tell_progress
+from ..base.log import file_only
 from ..base.text import size
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
@@ -72,7 +72,7 @@ class Progress:
             logger.info("progress %s", self._line())
         if time.monotonic() >= self._hour_due:
             self._hour_due += HOUR_S
-            tell_progress(self._line())
+            file_only.info("progress %s", self._line())
 
     def close(self) -> None:
         self()

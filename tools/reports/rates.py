@@ -8,20 +8,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+from ..journal.sample import Sample
 
 LATE_S = 300.0  # a sample older than this in a harvest that runs: somebody's clock is wrong
-
-
-class Sample(NamedTuple):
-    """How far the harvest was; `elapsed` since the start of the run by a clock that never jumps."""
-
-    run: int
-    elapsed: float
-    time: float
-    counts: Mapping[str, int]
-    requests: int
-    bytes: int
 
 
 Value = Callable[[Sample], float]

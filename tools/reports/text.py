@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..base.program import spoken
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
 from ..engine.job import Cell, Description, Panel
 from ..journal import facts
@@ -110,7 +111,7 @@ def _share(view: View) -> str:
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
         return ""
-    return f"paused since {date(since)}; `python main.py resume` goes on"
+    return spoken(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
 def _whether_a_file_is_read(seen: Look) -> str:
