@@ -11,14 +11,14 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .base.version import VERSION
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .add import Counts, Graph, Media, Relation
 
 __all__ = ["VERSION", "harvest", "media_of", "neighbours", "open_graph"]
-
-VERSION = "0.1.0"
 
 
 @contextmanager

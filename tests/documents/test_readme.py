@@ -40,7 +40,7 @@ from tests.support.neo4j_server import (
 from tests.support.worlds.proxies import closed_port
 from tools.add import Graph, Media
 from tools.commands.parsing import Parser, parsed
-from tools.commands.verbs import VERBS
+from tools.commands.verbs import VERBS, overview
 from tools.conceptnet.graph import open_graph
 
 TEXT = README.read_text(encoding="utf-8")
@@ -419,13 +419,20 @@ def script_help() -> dict[str, str]:
 
 
 def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]) -> None:
-    offered = "".join(Parser(verb).format_help() for verb in VERBS) + "".join(script_help.values())
+    helps = [overview(), *(Parser(verb).format_help() for verb in VERBS), *script_help.values()]
+    offered = "".join(helps)
     for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", TEXT)):
         assert re.search(rf"{flag}\b(?!-)", offered), flag
     for command in set(re.findall(r"python main\.py ([a-z]+)", TEXT)):
         assert command in VERBS
     for command in set(re.findall(r"scripts/neo4j ([a-z]+)", TEXT)):
         assert command in script_help
+
+
+def test_every_command_stands_in_the_table() -> None:
+    table = TEXT.partition("## Every command")[2].partition("\n## ")[0]
+    told = set(re.findall(r"`(?:python main\.py )?([a-z]+)[` ]", table))
+    assert set(VERBS) <= told
 
 
 @pytest.mark.parametrize(

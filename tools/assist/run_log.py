@@ -13,10 +13,10 @@ from dataclasses import fields, is_dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from .. import VERSION
 from ..base.credentials import hidden
 from ..base.log import file_only
 from ..base.text import duration
+from ..base.version import VERSION
 
 LONGEST = 200  # characters of a setting: seeds may be many
 

@@ -15,6 +15,7 @@ EXAMPLES = (
     "python main.py credits --format csv > credits.csv everything",
 )
 FORMATS = ("text", "csv")
+VALUES = {"--format": FORMATS}
 
 
 class Options(flags.Options):

@@ -18,6 +18,7 @@ EXAMPLES = (
     "python main.py export graph-files                    for Neo4j's import",
     "python main.py export --format parquet graph-parquet",
 )
+VALUES = {"--format": tuple(FORMATS)}
 
 
 class Options(flags.Options):

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..base.program import spoken
+from ..base import program
 from ..errors import UsageError
 from .verbs import HARVEST, JOBS, VERBS
 
 NEAR = 0.6
-PROGRAM = spoken("python main.py")
+PROGRAM = program.spoken("python main.py")
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,7 +89,8 @@ def parsed(words: Sequence[str]) -> Any:
 
 
 def command(verb: str) -> Any:
-    """Its module: `EXAMPLES`, `Options`, `arguments(parser)` and `run(options)`."""
+    """Its module: `EXAMPLES`, `Options`, `arguments(parser)`, `run(options)`, and `VALUES` where a
+    flag has only a few. A job has all that too."""
     module = import_module(f".{VERBS[verb].module}", __package__)
     return module.JobCommand(verb) if verb in JOBS else module
 

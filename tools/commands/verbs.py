@@ -47,6 +47,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "survey": Verb("survey", "tell what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
+    "your shell": {
+        "completion": Verb("completion", "print a script that completes commands and flags"),
+    },
 }
 
 VERBS: Mapping[str, Verb] = {

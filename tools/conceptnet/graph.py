@@ -19,4 +19,4 @@ def visit_graph(url: str, password: str = "") -> Graph | None:
 
 def graph_counts(url: str, password: str = "") -> Counts | None:
     """Of a graph that somebody else may be writing; None if there is none yet."""
-    return graphs.look(url, ALL_RELATIONS, password)
+    return graphs.graph_counts(url, ALL_RELATIONS, password)

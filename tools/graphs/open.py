@@ -41,8 +41,8 @@ def visit_graph(url: str, types: Sequence[str], password: str = "") -> Graph | N
     return SqliteGraph(path, writable=False) if path.exists() else None
 
 
-def look(url: str, types: Sequence[str], password: str = "") -> Counts | None:
-    """The counts of a graph that somebody else may be writing; None if there is none yet."""
+def graph_counts(url: str, types: Sequence[str], password: str = "") -> Counts | None:
+    """Of a graph that somebody else may be writing; None if there is none yet."""
     if is_embedded(url):
         try:
             return sqlite.look(sqlite_path(url))

@@ -323,7 +323,7 @@ def compare_seconds(found: float | None, announced: float | None) -> None:
 def refuse_same(sha256: str, kept: Sequence[Media]) -> None:
     for each in kept:
         if each.sha256 == sha256:
-            raise GiveUp(f"the same file as {short_name(each.path)}")
+            raise GiveUp(f"the same file as {kind_and_number(each.path)}")
 
 
 def refuse_alike(phash: str | None, kind: str, kept: Sequence[Media], near_bits: int) -> None:
@@ -331,13 +331,13 @@ def refuse_alike(phash: str | None, kind: str, kept: Sequence[Media], near_bits:
         return
     for each in kept:
         if each.kind == kind and each.phash and differing_bits(phash, each.phash) <= near_bits:
-            raise GiveUp(f"looks like {short_name(each.path)}")
+            raise GiveUp(f"looks like {kind_and_number(each.path)}")
 
 
-def short_name(path: str) -> str:
+def kind_and_number(path: str) -> str:
     """Enough for somebody who knows whose file it is.
 
-    >>> short_name("en/dog/image/0.jpg")
+    >>> kind_and_number("en/dog/image/0.jpg")
     'image/0'
     """
     return "/".join(PurePosixPath(path).with_suffix("").parts[-2:])
