@@ -94,7 +94,7 @@ def test_a_state_that_hands_out_nothing_has_nothing_new_written_down(file: Path)
     with closing(Pools(file, [FETCH])) as pools:
         pools.discover(Found("fetch", ["a"]))
         lease(pools)
-        assert pools.remembered() and typed(pools.remembered()) == {}, "no matter for people"
+        assert pools.remembered() and typed(pools.remembered(), {}) == {}, "no matter for people"
 
 
 def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:

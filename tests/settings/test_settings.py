@@ -18,7 +18,7 @@ from tools.base.settings import LogSettings
 from tools.conceptnet.rules import RELATIONS
 from tools.conceptnet.settings import LIMITS, FilterSettings
 from tools.errors import UsageError
-from tools.jobs.conceptnet import stages
+from tools.jobs.conceptnet_description import CONCEPTNET
 from tools.network.settings import HttpSettings, ProxySettings
 from tools.settings import (
     DEFAULT_FILE,
@@ -362,7 +362,7 @@ def test_a_file_is_read_by_many_unless_the_user_says_how_many(
 ) -> None:
     settings = loaded(text, **flags)
     assert settings.fetch_workers == workers
-    assert stages(settings)[0].workers == workers
+    assert CONCEPTNET.stages(settings)[0].workers == workers
 
 
 def test_the_example_says_how_many_read_a_file() -> None:

@@ -103,7 +103,7 @@ def harvest(
         )
         run = Harvest(job, settings.pools_file, stop, settings.attempts, 5.0)
         stack.enter_context(closing(run))
-        job.open(run.pools)
+        job.open(run)
         try:
             run.run(lambda: tick(run))
         except Fatal as caught:

@@ -27,10 +27,10 @@ from tests.support.node import Node, ParamikoNode, SshdNode
 from tests.support.store_contract import image
 from tools import settings as settings_of
 from tools.add import Attachment, Media
-from tools.commands.batches import transport_of
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found
-from tools.jobs.conceptnet import stages
+from tools.jobs.conceptnet_description import CONCEPTNET
+from tools.jobs.shipping import transport_of
 from tools.media.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.settings import Settings
 from tools.shipping.batch import CONTENT
@@ -96,8 +96,8 @@ class Sender:
 
     def _finish(self, owners: Sequence[str]) -> None:
         self.state.mkdir(exist_ok=True)
-        stage = stages(self.settings)[-1]
-        with closing(Pools(self.state / "pools.db", stages(self.settings))) as pools:
+        stage = CONCEPTNET.stages(self.settings)[-1]
+        with closing(Pools(self.state / "pools.db", CONCEPTNET.stages(self.settings))) as pools:
             pools.remember({"harvest": HARVEST})
             pools.discover(Found(stage.name, owners))
             tasks = pools.lease(stage, len(owners))

@@ -9,8 +9,8 @@ from ..add import Counts
 from ..conceptnet.graph import graph_counts, open_graph
 from ..errors import Fatal, Unavailable, Unreachable, UsageError
 from ..graphs.open import is_same
+from ..reports.counts import counted
 from . import flags
-from .counts import counted
 from .graph import existing_graph
 
 EXAMPLES = (

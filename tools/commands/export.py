@@ -10,8 +10,8 @@ from typing import Any
 from ..conceptnet.rules import ALL_RELATIONS
 from ..errors import UsageError
 from ..exports.catalogue import DEFAULT, FORMATS, export, format_named
+from ..reports.counts import counted
 from . import flags
-from .counts import counted
 from .graph import existing_graph
 
 EXAMPLES = (

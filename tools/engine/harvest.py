@@ -18,17 +18,17 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from types import FrameType
-from typing import Protocol
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, media_for_people, pause_of
+from ..journal.facts import PAUSED, pause_of
 from ..journal.instance import SIGNALS
-from .committer import Committer, Store
+from .committer import Committer
 from .executor import Executor
+from .job import Job
 from .monitor import Monitor
 from .pools import Pools
 from .receiver import receiver
-from .stage import Finisher, Found, Stage, Worker
+from .stage import Finisher
 from .threads import ThreadExecutor
 
 logger = logging.getLogger(__name__)
@@ -36,24 +36,6 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
-
-
-class Job(Protocol):
-    """What is harvested: stages in their order, the first URIs, and one worker for each stage."""
-
-    stages: Sequence[Stage]
-    seeds: Sequence[Found]
-    workers: Mapping[str, Worker]
-
-    @property
-    def store(self) -> Store:
-        """Where the records of finished tasks go."""
-
-    def identity(self) -> dict[str, str]:
-        """What must be the same when a harvest is resumed."""
-
-    def choices(self) -> dict[str, str]:
-        """What may differ when a harvest is resumed, but hardly on purpose."""
 
 
 class Harvest:
@@ -162,15 +144,11 @@ class Harvest:
     def _check_identity(self) -> None:
         """A state folder belongs to one harvest."""
         known = self.pools.remembered()
-        for key, value in self.job.identity().items():
-            if known.get(key, value) != value:
-                raise UsageError(
-                    f"{self._file.parent} holds a harvest of {known[key]}, not of {value}: give "
-                    f"another --state, or --fresh to set the old one aside"
-                )
+        require_same(self._file.parent, known, self.job.identity())
         for key, value in self.job.choices().items():
             if known.get(key, value) != value:
-                before, now = (_shown(key, each) for each in (known[key], value))
+                shown = self.job.description.choice_for_people
+                before, now = (shown(key, each) for each in (known[key], value))
                 text = "%s changed from %s to %s; what is finished is kept as it is"
                 logger.warning(text, key, before, now)
         new = {**self.job.identity(), **self.job.choices()}
@@ -246,5 +224,11 @@ class Harvest:
             monitor.stop()
 
 
-def _shown(key: str, value: str) -> str:
-    return media_for_people(value) if key == "media" else value
+def require_same(state: Path, known: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """UsageError if a state says of itself that it holds something else."""
+    for key, value in identity.items():
+        if known.get(key, value) != value:
+            raise UsageError(
+                f"{state} holds a harvest of {known[key]}, not of {value}: give another --state, "
+                f"or --fresh to set the old one aside"
+            )
