@@ -26,10 +26,11 @@ test: .venv/dev ## every test; servers are started by the tests themselves
 	@scripts/test-needs
 	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-check: .venv/dev ## lint and types
+check: .venv/dev ## lint, types, and who imports whom
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
+	@.venv/bin/lint-imports --no-logo
 
 bench: .venv/dev ## side-by-side measurements (minutes), see bench/README.md
 	@$(PY) -m bench
@@ -45,4 +46,4 @@ lock: .venv/dev ## pin the newest versions that requirements*.txt allow, with th
 	@$(COMPILE) -c requirements.lock -o requirements-dev.lock requirements-dev.txt
 
 clean: ## remove .venv and caches; never touches a harvest
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -51,7 +51,8 @@ from tools.media.ledger import FILES as BOOK
 from tools.media.offer import Candidate
 from tools.providers import catalogue
 from tools.providers.catalogue import Known
-from tools.settings import ExtendSettings, Settings
+from tools.providers.settings import ExtendSettings
+from tools.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "img2dataset==1.47.0"

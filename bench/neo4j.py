@@ -28,7 +28,7 @@ from neo4j import Driver, GraphDatabase, ManagedTransaction
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept
 from tools.add import Adder, Entity, Page, Relation, endpoints
-from tools.conceptnet.rules import RELATIONS
+from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
 from tools.engine.committer import MOST_AT_ONCE
 from tools.exports.catalogue import export
 from tools.graphs.copy import batches
@@ -313,7 +313,7 @@ def server(home: Path) -> Iterator[Place]:
         password = (home / "password").read_text(encoding="utf-8")
         address = Address.of(url)
         with (
-            closing(Neo4jGraph(address, password)) as graph,
+            closing(Neo4jGraph(address, password, ALL_RELATIONS)) as graph,
             GraphDatabase.driver(address.server, auth=(address.user, password)) as driver,
         ):
             graph.prepare()
@@ -382,5 +382,5 @@ def write_files(world: World, folder: Path) -> Files:
     with closing(SqliteGraph(files.embedded)) as graph:
         for pages in batches(world.pages):
             Adder(graph)(pages)
-        export(graph, files.exported, lambda _: None)
+        export(graph, files.exported, lambda _: None, types=ALL_RELATIONS)
     return files

@@ -21,7 +21,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread, current_thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 from bench.report import RUNS, Bar, Row, Say
@@ -290,7 +290,7 @@ def take(uris: Iterator[str], count: int) -> list[str]:
 
 
 def lease(pools: Pools) -> Task:
-    (task,) = pools.lease(STAGE, lambda _: current_thread())
+    (task,) = pools.lease(STAGE)
     return task
 
 

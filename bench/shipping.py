@@ -37,16 +37,17 @@ from tests.faults.injection import wait_until
 from tests.support.node import SshdNode, children
 from tools.add import Attachment, Entity, Media
 from tools.assist.assistant import Assist
-from tools.commands.batches import outbox_of, transport_of
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Found
 from tools.graphs.sqlite import SqliteGraph
 from tools.jobs.conceptnet import ConceptnetJob
 from tools.jobs.ownership import check_media
+from tools.jobs.shipping import outbox_of, transport_of
 from tools.media.ledger import Ledger
 from tools.providers import catalogue
 from tools.providers.catalogue import Known
-from tools.settings import ExtendSettings, Settings, load
+from tools.providers.settings import ExtendSettings
+from tools.settings import Settings, load
 
 ROOT = Path(__file__).resolve().parent.parent
 GIB = 2**30

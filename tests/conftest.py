@@ -41,6 +41,14 @@ def _fixtures(item: pytest.Item) -> set[str]:
     return set(getattr(item, "fixturenames", ()))
 
 
+@pytest.fixture
+def no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But those of the test: neither a file nor a secret of whoever runs it."""
+    monkeypatch.chdir(tmp_path)
+    for name in [each for each in os.environ if each.startswith("SHEAF_")]:
+        monkeypatch.delenv(name)
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """The sample on a server of its own."""

@@ -34,6 +34,15 @@ class Relation(NamedTuple):
     dataset: str | None
 
 
+def relation_type(uri: str) -> str:
+    """The type of the relation with this URI; empty for an entity's, which sorts first.
+
+    >>> relation_type("/a/[/r/IsA/,/c/en/dog/,/c/en/pet/]"), relation_type("/c/en/dog")
+    ('IsA', '')
+    """
+    return uri.removeprefix("/a/[/r/").partition("/,/")[0] if uri.startswith("/a/") else ""
+
+
 KINDS = ("image", "audio", "visual")
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from .errors import GiveUp
 from .media.formats import GIF, Facts, Format
 from .media.pictures import DAMAGED, dhash, frames, opened
-from .settings import ExtendSettings
+from .media.settings import MediaSettings
 
 NOUN = "a gif"
 ACCEPT = "image/gif"
@@ -20,11 +20,11 @@ TRAILER = b";"
 BAND = 128  # rows
 
 
-def max_bytes(settings: ExtendSettings) -> int:
+def max_bytes(settings: MediaSettings) -> int:
     return settings.gif_max_bytes
 
 
-def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
+def prove(file: BinaryIO, form: Format, settings: MediaSettings) -> Facts:
     with opened(file, form, settings) as picture:
         look, first, moves, milliseconds = "", b"", False, 0
         for frame in frames(picture, settings):

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from .errors import GiveUp
 from .media.formats import JPEG, PNG, WEBP, Facts, Format
 from .media.pictures import DAMAGED, dhash, frames, opened, reduce_decoding
-from .settings import ExtendSettings
+from .media.settings import MediaSettings
 
 NOUN = "an image"
 ACCEPT = "image/jpeg, image/png, image/webp"
@@ -16,11 +16,11 @@ FORMATS = frozenset({JPEG, PNG, WEBP})
 TAIL = 65_536
 
 
-def max_bytes(settings: ExtendSettings) -> int:
+def max_bytes(settings: MediaSettings) -> int:
     return settings.image_max_bytes
 
 
-def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
+def prove(file: BinaryIO, form: Format, settings: MediaSettings) -> Facts:
     """Decodes all of it: PNG and WebP may hold further frames, the first is what it looks like."""
     with opened(file, form, settings) as picture:
         width, height = picture.size

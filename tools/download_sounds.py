@@ -17,7 +17,7 @@ from .errors import GiveUp, HarvestError, ServerTrouble
 from .media.formats import FLAC, MP3, OGG, WAV, Facts, Format
 from .media.mpeg import Frames, frames_of
 from .media.ogg import check_pages
-from .settings import ExtendSettings
+from .media.settings import MediaSettings
 
 NOUN = "a sound"
 ACCEPT = "audio/ogg, audio/mpeg, audio/flac, audio/wav"
@@ -31,11 +31,11 @@ CUT_SHORT = "cut short"
 DROPPED = 2  # frames of an MP3 that a decoder may leave out at the ends of a sound
 
 
-def max_bytes(settings: ExtendSettings) -> int:
+def max_bytes(settings: MediaSettings) -> int:
     return settings.sound_max_bytes
 
 
-def prove(file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts:
+def prove(file: BinaryIO, form: Format, settings: MediaSettings) -> Facts:
     """Decodes all of it, a block at a time."""
     try:
         frames = _check_container(file, form)
@@ -74,7 +74,7 @@ def _silence_c_libraries() -> None:
         return  # another C library: then it is not silent
 
 
-def _listen(sound: Any, form: Format, mp3: Frames | None, settings: ExtendSettings) -> float:
+def _listen(sound: Any, form: Format, mp3: Frames | None, settings: MediaSettings) -> float:
     """Its seconds, all of them decoded."""
     rate, channels = sound.samplerate, sound.channels
     if CONTAINERS.get(sound.format) != form:
@@ -112,7 +112,7 @@ def _decode(sound: Any, most: int) -> int:
     return frames
 
 
-def _check_seconds(seconds: float, settings: ExtendSettings) -> None:
+def _check_seconds(seconds: float, settings: MediaSettings) -> None:
     if seconds < settings.min_seconds:
         raise GiveUp(f"too short ({seconds:.2f} s)")
     if seconds > settings.max_seconds:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .add import Attachment, Media
 from .base.credentials import hidden
@@ -38,12 +38,25 @@ from .media.offer import Candidate
 from .providers.resting import PatientProvider
 from .uri import media_folder
 
+if TYPE_CHECKING:
+    from .media.downloader import Kind
+
 logger = logging.getLogger(__name__)
 
 ORDER = ("audio", "image", "visual")
 SHORTEST_WAIT_S = 1.0
 DAY_S = 86_400.0
 EARLY = "no more was looked for, because there was no room"
+
+
+def media_kinds(sounds: bool) -> dict[str, Kind]:
+    """What a good file of each kind is. The modules take Pillow with them; where sounds are wanted,
+    what decodes them is here before the first comes."""
+    from . import download_gifs, download_images, download_sounds
+
+    if sounds:
+        download_sounds.library()
+    return {"image": download_images, "audio": download_sounds, "visual": download_gifs}
 
 
 class Downloads(Protocol):

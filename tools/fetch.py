@@ -6,13 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from . import uri
 from .add import Entity, Page, Relation, endpoints
-from .conceptnet.rules import Filter, is_showable
+from .conceptnet.rules import KEPT, TOO_LIGHT, Filter, is_groundable
 from .engine.stage import Done, Found, Task
-
-KEPT, TOO_LIGHT = "relations_kept", "relations_too_light"
-"""What the pools count: relations on all pages, and those that only weigh too little."""
 
 
 class Source(Protocol):
@@ -60,9 +56,3 @@ class Fetcher:
         return self._wanted.keeps(
             each.type, each.start, each.end, each.weight
         ) and self._wanted.belongs_to(concept, each.start, each.end)
-
-
-def is_groundable(relation: Relation) -> bool:
-    """Can it be shown? And is its URI its own, not just what a page calls it?"""
-    expected = uri.assertion(f"/r/{relation.type}", relation.start, relation.end)
-    return is_showable(relation.type) and relation.uri == expected

@@ -21,11 +21,11 @@ from typing import NamedTuple, TypeVar
 from .base.text import amount, size
 from .errors import HarvestError, Interrupted, NoRoom, Unavailable, Unreachable, UsageError
 from .media.ledger import Ledger
-from .settings import TransportSettings
 from .shipping.batch import Batch
 from .shipping.outbox import Outbox
 from .shipping.receipts import Quarantined, Receipts, signature
 from .shipping.sender import Sender, Show, Tries, Volumes, raise_if_stopped
+from .shipping.settings import TransportSettings
 from .shipping.sftp import Node
 
 logger = logging.getLogger(__name__)

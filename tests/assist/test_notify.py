@@ -19,8 +19,8 @@ import pytest
 from tests.support.command import ROOT, clean_environment
 from tests.support.worlds.mail import Hook, MailServer
 from tools.assist.notify import ON_THIS_COMPUTER, QUEUE_LENGTH, TEXT_LENGTH, Kind, Notices
+from tools.assist.settings import NoticeSettings
 from tools.errors import UsageError
-from tools.settings import NoticeSettings
 
 PATIENCE_S = 30.0
 HOSTILE = "a\r\nBcc: thief@example.org\x00\x1b[31m\u2028\u202e\ud800 <b>&amp;</b> `x` $(id) ; #"
@@ -300,9 +300,9 @@ def process(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 TELL = """
 import logging, sys
-from tools import log
+from tools.base import log
 from tools.assist.notify import Notices
-from tools.settings import NoticeSettings
+from tools.assist.settings import NoticeSettings
 log.set_up(None, "debug", False, False)
 told = Notices(NoticeSettings(urls=tuple(sys.argv[1:]), timeout_s=1))
 told.tell("ended", "the end", "of it")
@@ -340,7 +340,7 @@ def test_without_addresses_apprise_is_not_imported_and_no_thread_runs() -> None:
     code = """
 import sys, threading
 from tools.assist.notify import Notices
-from tools.settings import NoticeSettings
+from tools.assist.settings import NoticeSettings
 told = Notices(NoticeSettings())
 told.tell("ended", "the end", "of it")
 told.close(3)

@@ -14,7 +14,8 @@ from tests.support.worlds.conceptnet import World, hub
 from tests.support.worlds.proxies import HttpProxy
 from tools import VERSION
 from tools.assist.run_log import changes
-from tools.settings import ExtendSettings, Settings
+from tools.providers.settings import ExtendSettings
+from tools.settings import Settings
 
 SEED = "/c/en/hub"
 SECRETS = {

@@ -13,6 +13,7 @@ from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Stage, Task
+from tools.engine.threads import ThreadExecutor
 
 
 class Scene:
@@ -21,8 +22,9 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         stages = (Stage("fetch", 2), Stage("extend", 3, folder=folder))
         self.pools = Pools(folder / "pools.db", stages)
+        executor = ThreadExecutor(stages, dict.fromkeys(("fetch", "extend"), _work))
         self.fetch, self.extend = (
-            Monitor(each, self.pools, _work, cast(Committer, None), 1, lambda _: None)
+            Monitor(each, self.pools, executor, cast(Committer, None), 1, lambda _: None)
             for each in stages
         )
         self.told: list[str] = []

@@ -13,8 +13,14 @@ import pytest
 
 from tests.support.command import ROOT
 from tools import start
+from tools.base.extras import EXTRAS
 
 SCRIPTS = ("main.py", "history.py", "clear.py")
+BEGINNING = [
+    f"tools/{name}.py"
+    for name in ("__init__", "start", "errors", "base/__init__", "base/extras", "base/program")
+]
+"""What is read before it is known whether this Python can read the rest."""
 
 
 def said_by(script: str, *before: str) -> tuple[int, str, str]:
@@ -41,7 +47,8 @@ def test_an_older_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_older_python_can_read_the_beginning(script: str) -> None:
     """What it cannot compile it could not say a sentence about either."""
-    ast.parse((ROOT / script).read_text("utf-8"), feature_version=(3, 8))
+    for part in (script, *BEGINNING):
+        ast.parse((ROOT / part).read_text("utf-8"), feature_version=(3, 8))
     for version in ("3.8", "3.9", "3.10"):
         for python in (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"):
             code, _, said = said_by(script, str(python))
@@ -63,3 +70,13 @@ def test_the_packages_are_those_of_the_requirements() -> None:
     wanted = [match[0].lower() for match in found if match]
     modules = packages_distributions()
     assert [modules[name][0].lower() for name in start.PACKAGES] == wanted
+
+
+def test_an_installed_one_does_without_the_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    has = {"fcntl", *start.PACKAGES} - {*EXTRAS}
+    monkeypatch.setattr(start, "find_spec", lambda name: name if name in has else None)
+    assert start.trouble(is_installed=True) is None
+    has -= {"orjson", "tqdm"}
+    sentence = "this Python lacks tqdm, orjson: run `pip install sheaf`"
+    assert start.trouble(is_installed=True) == sentence
+    assert start.trouble() is not None

@@ -38,7 +38,7 @@ from tools.conceptnet.rules import RELATIONS, Filter
 from tools.errors import GiveUp, RetryLater, ServerTrouble, Unavailable, Unreachable
 from tools.network import client as http_module
 from tools.network.client import Client
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 EVERYTHING = Filter.of(["en", "fr", "de", "ja"], 0.0, (*RELATIONS, "RelatedTo"), True)
 ENGLISH = Filter.of(["en"], 1.0, RELATIONS, True)

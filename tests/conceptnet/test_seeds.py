@@ -12,9 +12,9 @@ from tests.support.dump_world import signals_kept
 from tests.support.worlds.conceptnet import World, line
 from tools.add import Entity
 from tools.conceptnet import seeds
+from tools.conceptnet.graph import open_graph
 from tools.conceptnet.seeds import concept_of, seeds_of
 from tools.errors import UsageError
-from tools.graphs.open import open_graph
 
 EXAMPLE = "write it like /c/en/dog, or just dog"
 

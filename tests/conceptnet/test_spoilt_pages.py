@@ -32,12 +32,12 @@ from tests.support.worlds.conceptnet import (
 )
 from tools.conceptnet.api import ApiSource
 from tools.conceptnet.dump.row import row_of
-from tools.conceptnet.mirror.pages import Answer as Sent
 from tools.conceptnet.rules import RELATIONS, Filter
 from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.network import client as http_module
 from tools.network.client import Answer, Client
-from tools.settings import HttpSettings
+from tools.network.reply import Reply as Sent
+from tools.network.settings import HttpSettings
 from tools.uri import LONGEST_URI, assertion
 
 EVERYTHING = Filter.of(["en", "fr", "de", "ja"], 0.0, (*RELATIONS, "RelatedTo"), True)

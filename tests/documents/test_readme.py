@@ -41,7 +41,7 @@ from tests.support.worlds.proxies import closed_port
 from tools.add import Graph, Media
 from tools.commands.parsing import Parser, parsed
 from tools.commands.verbs import VERBS, overview
-from tools.graphs.open import open_graph
+from tools.conceptnet.graph import open_graph
 
 TEXT = README.read_text(encoding="utf-8")
 CYPHER = examples("cypher")

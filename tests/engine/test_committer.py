@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.engine.committer import Committer
+from tools.engine.committer import Committer, TakenBack
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
@@ -27,7 +27,7 @@ def pools(tmp_path: Path) -> Iterator[Pools]:
 
 def lease(pools: Pools, count: int) -> list[Task]:
     pools.discover(Found("fetch", [f"/c/en/{n}" for n in range(count)]))
-    return pools.lease(FETCH, lambda _: Thread(), count)
+    return pools.lease(FETCH, count)
 
 
 def settle(
@@ -151,6 +151,45 @@ def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None
     answered.set()
     committer.join(10)
     assert told == [task.uri]
+
+
+def test_what_was_taken_back_is_not_stored(pools: Pools) -> None:
+    stored: list[object] = []
+    late, good = lease(pools, 2)
+    pools.retry_later(late, "the harvest was stopped", spent=False)
+    results = [(late, Done("finished", (), "late")), (good, Done("finished", (), "good"))]
+    told, fatal = settle(pools, stored.extend, results)
+    assert stored == ["good"] and not fatal
+    assert [(uri, type(error)) for uri, error in told] == [
+        ("/c/en/0", TakenBack),
+        ("/c/en/1", type(None)),
+    ]
+    assert list(pools.to_fetch) == ["/c/en/0"] and list(pools.finished) == ["/c/en/1"]
+
+
+def test_a_result_counts_for_its_own_lease_only(pools: Pools) -> None:
+    """The URI is out again, with somebody else: what the first one brings is not for it."""
+    stored: list[object] = []
+    (first,) = lease(pools, 1)
+    pools.retry_later(first, "its holder was silent", spent=False)
+    (second,) = pools.lease(FETCH)
+    assert (second.uri, second.id) == (first.uri, first.id) and second.token != first.token
+    told, _ = settle(pools, stored.extend, [(first, Done("finished", (), "first"))])
+    assert not stored and isinstance(told[0][1], TakenBack)
+    assert list(pools.on_fetch) == [second.uri]
+    told, _ = settle(pools, stored.extend, [(second, Done("finished", (), "second"))])
+    assert stored == ["second"] and told == [(second.uri, None)]
+
+
+def test_what_is_taken_back_amid_storing_does_not_move(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+
+    def store(_: Sequence[object]) -> None:
+        pools.retry_later(task, "the harvest was stopped", spent=False)
+
+    told, fatal = settle(pools, store, [(task, Done("finished", (), "page"))])
+    assert isinstance(told[0][1], TakenBack) and not fatal
+    assert list(pools.to_fetch) == [task.uri] and not pools.finished
 
 
 # --- errands -------------------------------------------------------------------------------

@@ -10,27 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from threading import Thread
 
 import pytest
 
 from tests.support.command import ROOT
+from tools.engine.marks import ALONE, MOST
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
-from tools.journal.marks import ALONE, MOST
 from tools.journal.reader import look
 from tools.journal.snapshots import restore, snapshot
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
 
 
-def a_thread(_task: Task) -> Thread:
-    return Thread(target=lambda: None)
-
-
 def leased(pools: Pools, stage: Stage = FETCH, places: int = 100) -> list[Task]:
     tasks: list[Task] = []
-    while new := pools.lease(stage, a_thread, places):
+    while new := pools.lease(stage, places):
         tasks += new
     return tasks
 
@@ -85,18 +80,18 @@ def died_with(lives: Lives, uri: str, times: int) -> Pools:
 
 def test_what_was_at_work_when_a_process_died_goes_last(lives: Lives) -> None:
     lives.pools.discover(Found("fetch", ["a", "b", "c", "d"]))
-    lives.pools.lease(FETCH, a_thread, 2)
+    lives.pools.lease(FETCH, 2)
     assert uris(leased(lives.die())) == ["c", "d", "a", "b"]
 
 
 def test_a_clean_end_marks_nobody(lives: Lives) -> None:
     lives.pools.discover(Found("fetch", ["a", "b"]))
-    (task,) = lives.pools.lease(FETCH, a_thread)
+    (task,) = lives.pools.lease(FETCH)
     lives.pools.retry_later(task, "the harvest was stopped", spent=False)
     assert uris(leased(lives.end())) == ["a", "b"]
 
 
-ENDS: dict[str, Callable[[Pools, Task], None]] = {
+ENDS: dict[str, Callable[[Pools, Task], object]] = {
     "moves on": lambda pools, task: pools.advance((task, Done("to_fetch"))),
     "comes back": lambda pools, task: pools.retry_later(task, "later"),
     "fails": lambda pools, task: pools.give_up(task, "never"),
@@ -110,19 +105,19 @@ def test_any_orderly_end_clears_the_mark(lives: Lives, end: str) -> None:
     ENDS[end](pools, task)
     pools.discover(Found("fetch", ["b"]))
     pools.revive()
-    assert uris(pools.lease(FETCH, a_thread, 2)) == ["a", "b"]
+    assert uris(pools.lease(FETCH, 2)) == ["a", "b"]
 
 
 def test_with_three_marks_it_is_at_work_alone_in_all_stages(lives: Lives) -> None:
     pools = died_with(lives, "killer", ALONE)
     pools.discover(Found("fetch", ["a"]), Found("extend", ["b"]))
-    (a,), (b,) = pools.lease(FETCH, a_thread, 9), pools.lease(EXTEND, a_thread, 9)
+    (a,), (b,) = pools.lease(FETCH, 9), pools.lease(EXTEND, 9)
     assert (a.uri, b.uri) == ("a", "b")
     assert not pools.is_ready(FETCH)
     pools.advance((a, Done("finished")))
     assert not pools.is_ready(FETCH), "somebody is at work in another stage"
     pools.advance((b, Done("finished")))
-    (killer,) = pools.lease(FETCH, a_thread, 9)
+    (killer,) = pools.lease(FETCH, 9)
     pools.discover(Found("fetch", ["c"]), Found("extend", ["d"]))
     assert not pools.is_ready(FETCH) and not pools.is_ready(EXTEND)
     pools.advance((killer, Done("finished")))
@@ -158,7 +153,7 @@ def test_random_deaths_of_a_healthy_harvest_fail_nobody(lives: Lives) -> None:
     names = [f"/c/en/{number}" for number in range(120)]
     lives.pools.discover(Found("fetch", names))
     for _ in range(60):
-        tasks = lives.pools.lease(FETCH, a_thread, FETCH.workers)
+        tasks = lives.pools.lease(FETCH, FETCH.workers)
         for task in tasks[: chance.randrange(0, 4)]:
             lives.pools.advance((task, Done("finished")))
         lives.die()
@@ -170,17 +165,17 @@ def test_random_deaths_of_a_healthy_harvest_fail_nobody(lives: Lives) -> None:
 def test_a_level_waits_for_a_marked_one_above_it(lives: Lives) -> None:
     stage = Stage("fetch", 8, "levels")
     lives.pools.discover(Found("fetch", ["above"], depth=0))
-    lives.pools.lease(FETCH, a_thread)
+    lives.pools.lease(FETCH)
     pools = lives.die(stage, EXTEND)
     pools.discover(Found("fetch", ["beside"], depth=0), Found("fetch", ["below"], depth=1))
-    assert uris(pools.lease(stage, a_thread, 9)) == ["beside"]
-    (above,) = pools.lease(stage, a_thread, 9)
-    assert above.uri == "above" and not pools.lease(stage, a_thread, 9)
+    assert uris(pools.lease(stage, 9)) == ["beside"]
+    (above,) = pools.lease(stage, 9)
+    assert above.uri == "above" and not pools.lease(stage, 9)
 
 
 def test_a_snapshot_that_is_resumed_marks_nobody(lives: Lives, tmp_path: Path) -> None:
     lives.pools.discover(Found("fetch", ["a", "b"]))
-    lives.pools.lease(FETCH, a_thread)
+    lives.pools.lease(FETCH)
     taken = snapshot(lives.file)
     file = tmp_path / "resumed" / "pools.db"
     file.parent.mkdir()

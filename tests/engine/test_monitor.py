@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Barrier, Event, Semaphore, Thread, current_thread
 
 import pytest
 
 from tools.engine import monitor as monitor_module
-from tools.engine.committer import Committer
+from tools.engine.committer import Committer, Store
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
-from tools.engine.stage import Done, Found, Stage, Task, Worker
+from tools.engine.receiver import receiver
+from tools.engine.stage import Done, Finisher, Found, Stage, Task, Worker
+from tools.engine.threads import ThreadExecutor
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
 from tools.journal.reader import look
 
@@ -25,20 +27,34 @@ PATIENCE_S = 20.0
 class Engine:
     """Pools and monitors over workers made of plain functions."""
 
-    def __init__(self, file: Path, stages: dict[Stage, Worker], attempts: int = 3) -> None:
+    def __init__(
+        self,
+        file: Path,
+        stages: dict[Stage, Worker],
+        attempts: int = 3,
+        store: Store = lambda records: None,
+    ) -> None:
         self.file = file
         self.pools = Pools(file, list(stages))
         self.ends: list[Fatal | None] = []
-        self.committer = Committer(self.pools, lambda records: None, self.ends.append)
+        self.committer = Committer(self.pools, store, self.ends.append)
         self.committer.start()
+        self.executor = ThreadExecutor(stages, {each.name: work for each, work in stages.items()})
         self.monitors: list[Monitor] = []
         for stage, work in stages.items():
-            feeders = tuple(self.monitors)
             self.monitors.append(
                 Monitor(
-                    stage, self.pools, work, self.committer, attempts, self.ends.append, feeders
+                    stage,
+                    self.pools,
+                    self.executor,
+                    self.committer,
+                    attempts,
+                    self.ends.append,
+                    tuple(self.monitors),
+                    work.begun if isinstance(work, Finisher) else tuple,
                 )
             )
+        self.executor.open(receiver(self.pools, self.monitors))
 
     def start(self, *uris: str) -> None:
         self.pools.discover(Found(self.monitors[0].stage.name, uris))
@@ -52,6 +68,7 @@ class Engine:
     def close(self) -> None:
         for monitor in self.monitors:
             monitor.stop()
+        self.executor.close(0.0)
         self.committer.close(10)
         self.pools.close()
 
@@ -71,8 +88,10 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineMa
     monkeypatch.setattr(monitor_module, "FIRST_REST_S", 0.01)
     made: list[Engine] = []
 
-    def make(stages: dict[Stage, Worker], attempts: int = 3) -> Engine:
-        made.append(Engine(tmp_path / f"pools{len(made)}.db", stages, attempts))
+    def make(
+        stages: dict[Stage, Worker], attempts: int = 3, store: Store = lambda records: None
+    ) -> Engine:
+        made.append(Engine(tmp_path / f"pools{len(made)}.db", stages, attempts, store))
         return made[-1]
 
     yield make
@@ -124,17 +143,43 @@ def test_a_place_is_free_at_once(engine: EngineMaker) -> None:
     assert time.monotonic() - begun < 1.5
 
 
-def test_each_task_at_work_has_a_thread_of_its_own_named_for_it(engine: EngineMaker) -> None:
+def test_each_task_at_work_has_a_thread_of_its_own_that_its_pool_names(engine: EngineMaker) -> None:
     together = Barrier(4)
+    names_at_work: list[str] = []
 
     def work(task: Task) -> Done:
-        assert harvest.pools.on_fetch[task.uri] is current_thread()
-        assert current_thread().name == f"fetch {task.uri}"
+        assert harvest.pools.on_fetch[task.uri] == task.holder == current_thread().name
+        names_at_work.append(current_thread().name)
         together.wait(PATIENCE_S)  # four tasks are at work, in four threads
         return Done("finished")
 
     harvest = engine({Stage("fetch", 4): work})
     assert harvest.run(*names(20))["finished"] == 20
+    assert set(names_at_work) == {"fetch-1", "fetch-2", "fetch-3", "fetch-4"}
+
+
+def test_who_waits_for_the_store_holds_nothing_else_meanwhile(engine: EngineMaker) -> None:
+    """A result waits, another place becomes free: what is next goes there."""
+    is_storing, may_store = Event(), Event()
+    seen: list[dict[str, str | None]] = []
+
+    def store(_: Sequence[object]) -> None:
+        is_storing.set()
+        may_store.wait(PATIENCE_S)
+
+    def work(task: Task) -> Done:
+        if task.uri == "fails":
+            is_storing.wait(PATIENCE_S)
+            Event().wait(0.05)  # so long the thread of what is stored has nothing to do
+            raise GiveUp("HTTP 404")
+        if task.uri == "next":
+            seen.append(dict(harvest.pools.on_fetch))
+            may_store.set()
+        return Done("finished", records=task.uri)
+
+    harvest = engine({Stage("fetch", 2): work}, store=store)
+    harvest.run("stored", "fails", "next")
+    assert seen == [{"stored": "fetch-1", "next": "fetch-2"}]
 
 
 def test_threads_are_used_again_and_end_with_the_stage(engine: EngineMaker) -> None:
@@ -329,12 +374,14 @@ def test_what_does_not_finish_is_taken_back_and_its_late_result_ignored(
 ) -> None:
     release, late = Event(), Event()
 
+    stored: list[object] = []
+
     def work(task: Task) -> Done:
         release.wait(PATIENCE_S)
         late.set()
-        return Done("finished", [Found("fetch", ["/c/en/late"])])
+        return Done("finished", [Found("fetch", ["/c/en/late"])], "late records")
 
-    harvest = engine({Stage("fetch", 1): work})
+    harvest = engine({Stage("fetch", 1): work}, store=stored.extend)
     harvest.start("/c/en/slow")
     wait_until(lambda: len(harvest.pools.on_fetch) == 1, harvest.pools)
     harvest.monitors[0].stop()
@@ -345,6 +392,7 @@ def test_what_does_not_finish_is_taken_back_and_its_late_result_ignored(
     harvest.committer.close(10)  # whatever it brought has been looked at
     assert harvest.pools.counts()["finished"] == 0
     assert "/c/en/late" not in harvest.pools.to_fetch
+    assert not stored
 
 
 def test_an_interrupted_task_goes_back_without_spending_an_attempt(engine: EngineMaker) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -17,11 +20,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tests.support.command import ROOT
 from tools.engine import rows as register_module
 from tools.engine import window as window_module
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Order, Stage, Task
 from tools.errors import StopHarvest
+from tools.journal.facts import typed
 from tools.journal.reader import look
 
 FETCH, EXTEND = Stage("fetch", 8), Stage("extend", 5)
@@ -30,12 +35,8 @@ PLACES = st.integers(0, 1000)
 TOS = st.sampled_from(["finished", "to_extend", "to_fetch"])
 
 
-def a_thread(_task: Task) -> Thread:
-    return Thread(target=lambda: None)
-
-
 def lease(pools: Pools, stage: Stage = FETCH) -> Task:
-    (task,) = pools.lease(stage, a_thread)
+    (task,) = pools.lease(stage)
     return task
 
 
@@ -45,7 +46,7 @@ def advance(pools: Pools, task: Task, to: str, *found: Found) -> None:
 
 def leased_uris(pools: Pools, stage: Stage = FETCH) -> list[str]:
     uris = []
-    while tasks := pools.lease(stage, a_thread, places=7):
+    while tasks := pools.lease(stage, places=7):
         uris += [task.uri for task in tasks]
     return uris
 
@@ -62,11 +63,47 @@ def pools(file: Path) -> Iterator[Pools]:
     result.close()
 
 
+LEASES = """
+import os, pathlib, sys
+from tools.engine.pools import Pools
+from tools.engine.stage import Found, Stage
+stage = Stage("fetch", 9)
+pools = Pools(pathlib.Path(sys.argv[1]), [stage])
+pools.discover(Found("fetch", "abc"))
+print(*(task.token for task in pools.lease(stage, 9)), flush=True)
+os._exit(9)
+"""
+
+
+def test_no_lease_has_the_token_of_another_over_restarts_too(file: Path) -> None:
+    """The processes are killed; and each takes up again what the one before had leased."""
+    runs = [
+        subprocess.run([sys.executable, "-c", LEASES, file], cwd=ROOT, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    tokens = [[int(token) for token in run.stdout.split()] for run in runs]
+    assert [len(each) for each in tokens] == [3, 3, 3]
+    assert len({token for each in tokens for token in each}) == 9
+    assert [{token >> 40 for token in each} for each in tokens] == [{1}, {2}, {3}]
+
+
+def test_a_state_that_hands_out_nothing_has_nothing_new_written_down(file: Path) -> None:
+    for _ in range(2):
+        with closing(Pools(file, [FETCH])) as pools:
+            assert pools.remembered() == {}
+    with closing(Pools(file, [FETCH])) as pools:
+        pools.discover(Found("fetch", ["a"]))
+        lease(pools)
+        assert pools.remembered() and typed(pools.remembered(), {}) == {}, "no matter for people"
+
+
 def test_a_uri_passes_every_pool_in_order(pools: Pools) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     assert list(pools.to_fetch) == ["/c/en/dog"]
     task = lease(pools)
-    assert pools.on_fetch["/c/en/dog"] is task.thread
+    assert pools.on_fetch["/c/en/dog"] == "", "nobody has begun it"
+    task.holder = "fetch-1"
+    assert pools.on_fetch["/c/en/dog"] == "fetch-1"
     assert len(pools.on_fetch) == 1
     assert "/c/en/dog" not in pools.to_fetch
     advance(pools, task, "to_extend")
@@ -148,7 +185,7 @@ def test_what_waits_is_handed_out_in_the_order_that_this_run_chooses(
         pools.close()
     stage = Stage("fetch", 8, order)
     pools = Pools(file, [stage])
-    tasks = pools.lease(stage, a_thread, 10)
+    tasks = pools.lease(stage, 10)
     assert [task.depth for task in tasks] == depths
     pools.close()
 
@@ -159,9 +196,9 @@ def test_levels_wait_for_the_level_above(file: Path) -> None:
     pools.discover(Found("fetch", ["root", "slow"]))
     root, slow = lease(pools, stage), lease(pools, stage)
     advance(pools, root, "finished", Found("fetch", ["child"]))
-    assert not pools.lease(stage, a_thread)  # slow is still at work one level above
+    assert not pools.lease(stage)  # slow is still at work one level above
     pools.retry_later(slow, "busy", delay=60)
-    assert not pools.lease(stage, a_thread)  # and still waits for its next attempt
+    assert not pools.lease(stage)  # and still waits for its next attempt
     pools.close()
 
 
@@ -170,7 +207,7 @@ def test_a_delayed_uri_is_ready_when_its_time_comes(
 ) -> None:
     pools.discover(Found("fetch", ["/c/en/dog"]))
     pools.retry_later(lease(pools), "busy", delay=100)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     due = pools.seconds_to_next_due(FETCH)
     assert due is not None and 99 < due <= 100
     now = time.time()
@@ -215,11 +252,11 @@ def test_a_clock_set_back_delays_nobody(wall_clock: WallClock, pools: Pools, jum
     due = pools.seconds_to_next_due(FETCH)
     assert due is not None and 59 < due < 61
     wall_clock.passes(59)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert leased_uris(pools) == ["/c/en/dog"]
     wall_clock.passes(38)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert leased_uris(pools) == ["/c/en/cat"]
 
@@ -249,7 +286,7 @@ def test_a_clock_set_back_between_two_runs_delays_nobody(
     pools.close()
     wall_clock.jumps(jump)
     pools = Pools(file, [FETCH])
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(101)
     assert lease(pools).uri == "/c/en/dog"
     pools.close()
@@ -263,7 +300,7 @@ def test_a_clock_set_forward_makes_ready_and_changes_no_delay_that_begins_then(
     wall_clock.jumps(3 * HOUR_S)
     pools.retry_later(lease(pools), "busy", delay=100)
     wall_clock.passes(99)
-    assert not pools.lease(FETCH, a_thread)
+    assert not pools.lease(FETCH)
     wall_clock.passes(2)
     assert lease(pools).uri == "/c/en/dog"
 
@@ -287,10 +324,10 @@ def test_what_is_called_in_to_be_ended_is_handed_out_once(
     pools.retry_later(lease(pools), "busy", delay=100)
     assert pools.is_ready(FETCH)  # the others are in the window
     called = ["/c/en/ready", "/c/en/delayed", "/c/en/unknown"]
-    tasks = pools.lease_begun(FETCH, called, a_thread, 9)
+    tasks = pools.lease_begun(FETCH, called, 9)
     assert {task.uri for task in tasks} == {"/c/en/ready", "/c/en/delayed"}
     assert all(task.is_hurried for task in tasks)
-    assert not pools.is_waiting(FETCH, called) and not pools.lease_begun(FETCH, called, a_thread)
+    assert not pools.is_waiting(FETCH, called) and not pools.lease_begun(FETCH, called)
     assert pools.is_ready(FETCH)  # the window is filled again
     wall_clock.passes(101)
     assert leased_uris(pools) == ["/c/en/new"]
@@ -337,7 +374,7 @@ def test_discovered_from_twenty_threads_while_it_moves_it_is_handed_out_once(poo
         start.wait(timeout=10)
         for _ in range(20):
             pools.discover(Found("fetch", ["/c/en/dog"]))
-            for task in pools.lease(FETCH, a_thread):
+            for task in pools.lease(FETCH):
                 handed_out.append(task.uri)
                 advance(pools, task, "finished", Found("fetch", ["/c/en/dog"]))
 
@@ -422,7 +459,7 @@ class Moves(RuleBasedStateMachine):
 
     @rule(stage=st.sampled_from([FETCH, EXTEND]), places=st.integers(1, 4))
     def lease(self, stage: Stage, places: int) -> None:
-        tasks = self.pools.lease(stage, a_thread, places)
+        tasks = self.pools.lease(stage, places)
         assert len(tasks) <= places
         for task in tasks:
             assert self.model[task.uri] == stage.waiting
@@ -474,7 +511,7 @@ class Moves(RuleBasedStateMachine):
             start.wait(timeout=10)
             for _ in range(6):
                 found = [f"/c/en/{chance.randrange(60)}" for _ in range(3)]
-                for task in self.pools.lease(chance.choice([FETCH, EXTEND]), a_thread, 2):
+                for task in self.pools.lease(chance.choice([FETCH, EXTEND]), 2):
                     ending = chance.randrange(4)
                     if ending == 0:
                         self.pools.retry_later(task, "later", spent=False)
@@ -524,7 +561,7 @@ class Moves(RuleBasedStateMachine):
 
     def _some_task(self, place: int) -> Task | None:
         """What is drawn must not depend on what threads did: it is a place in any list."""
-        self.tasks = [task for task in self.tasks if self.pools._is_leased(task)]
+        self.tasks = [task for task in self.tasks if self.pools.still_leased([task])]
         return self.tasks.pop(place % len(self.tasks)) if self.tasks else None
 
 

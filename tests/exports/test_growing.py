@@ -20,9 +20,9 @@ from tests.support.graph_world import graph_in
 from tests.support.neo4j_server import AnyServer, run_with
 from tests.support.store_contract import image, relation, write
 from tools.add import Graph, Media
+from tools.conceptnet.graph import visit_graph
 from tools.exports.catalogue import FORMATS, export
 from tools.graphs.copy import copy
-from tools.graphs.open import visit_graph
 from tools.graphs.sqlite import SqliteGraph
 
 LINKS = 20_000  # more than a process adds in the time of a copy

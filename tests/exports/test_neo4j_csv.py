@@ -22,9 +22,10 @@ from tests.support.neo4j_server import (
 )
 from tests.support.store_contract import DOG_BARKS, DOG_MEDIA, write
 from tools.add import Entity, unseen
+from tools.conceptnet.rules import ALL_RELATIONS
 from tools.exports.catalogue import export
 from tools.exports.folder import README, TITLE
-from tools.graphs.cypher import CREATE_SCHEMA
+from tools.graphs.cypher import TypedTexts
 from tools.graphs.sqlite import SqliteGraph
 
 ENTITY = "uri:ID(Entity),name,language,term,sense,image:string[],audio:string[],visual:string[]"
@@ -202,4 +203,4 @@ def test_the_schema_beside_the_files_is_what_a_harvest_would_make(
     for statement in (folder / "files" / "schema.cypher").read_text().splitlines():
         loaded.query(statement.rstrip(";"))
     made = loaded.query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'sheaf_' RETURN name")
-    assert {each["name"] for each in made} == CREATE_SCHEMA.keys()
+    assert {each["name"] for each in made} == TypedTexts(ALL_RELATIONS).create_schema.keys()

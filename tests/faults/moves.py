@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from threading import Thread
 
 from tools.base import checkpoint
 from tools.engine import rows as register
 from tools.engine.pools import Pools
-from tools.engine.stage import Done, Found, Stage, Task
+from tools.engine.stage import Done, Found, Stage
 from tools.errors import HarvestError
 from tools.journal.snapshots import snapshot
 
@@ -43,13 +42,9 @@ def make_moves(file: Path) -> None:
 
 
 def move(pools: Pools, stage: Stage, to: str) -> None:
-    (task,) = pools.lease(stage, a_thread)
+    (task,) = pools.lease(stage)
     pools.advance((task, Done(to, [Found("fetch", [f"{task.uri}/beside"])])))
     said(f"{to} {task.uri}")
-
-
-def a_thread(_task: Task) -> Thread:
-    return Thread(target=lambda: None)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from threading import Event
 from tests.support.worlds.conceptnet import Asked, Proceed, World
 from tests.support.worlds.faults import SocketServer, answer, read_head
 from tests.support.worlds.media import MediaWorld
-from tools.conceptnet.mirror.pages import Answer
+from tools.network.reply import Reply
 
 DRIP_EVERY_S = 0.05
 
@@ -55,7 +55,7 @@ class Held:
         self.asked = Event()
         self._released = Event()
 
-    def __call__(self, asked: Asked, proceed: Proceed) -> Answer:
+    def __call__(self, asked: Asked, proceed: Proceed) -> Reply:
         self.asked.set()
         self._released.wait()
         return proceed(asked)

@@ -13,9 +13,9 @@ from tests.faults.injection import Clock, Process, main_py, wait_until
 from tests.faults.slow import Held, held
 from tests.support.command import harvest_flags, walk
 from tests.support.worlds.conceptnet import Asked, Proceed, World, about, fails, hub, only
-from tools.conceptnet.mirror.pages import Answer
 from tools.journal.reader import look
 from tools.journal.snapshots import newest_good_snapshot, snapshots
+from tools.network.reply import Reply
 
 LINES = hub(60)
 SEED, HANGING = "/c/en/hub", "/c/en/neighbour_2"
@@ -118,7 +118,7 @@ class Poor:
     def __init__(self) -> None:
         self.is_mended = False
 
-    def __call__(self, asked: Asked, proceed: Proceed) -> Answer:
+    def __call__(self, asked: Asked, proceed: Proceed) -> Reply:
         return proceed(asked) if self.is_mended else fails(500)(asked, proceed)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -29,7 +28,7 @@ def file(tmp_path: Path) -> Path:
     pools = Pools(file, [FETCH])
     pools.discover(Found("fetch", [SEED, "/c/en/neighbour_0"]))
     snapshot(file)
-    for task in pools.lease(FETCH, lambda _task: Thread(), 2):
+    for task in pools.lease(FETCH, 2):
         pools.advance((task, Done("finished")))
     snapshot(file)
     pools.close()

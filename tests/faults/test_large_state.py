@@ -29,7 +29,7 @@ class Mover(Thread):
     def run(self) -> None:
         while not self._may_end.is_set():
             begun = time.monotonic()
-            (task,) = self._pools.lease(FETCH, lambda _task: self)
+            (task,) = self._pools.lease(FETCH)
             self._pools.advance((task, Done("finished")))
             self.waits.append(time.monotonic() - begun)
 

@@ -12,8 +12,8 @@ from tests.support.command import harvest_flags, walk
 from tests.support.needs import program
 from tests.support.worlds.conceptnet import World, about, hub, only
 from tests.support.worlds.media import MediaWorld
-from tools.conceptnet.mirror.pages import JSON, Answer
 from tools.journal.reader import look
+from tools.network.reply import JSON, Reply
 
 SEED, GREEDY = "/c/en/hub", "/c/en/neighbour_2"
 LINES = hub(60)
@@ -49,7 +49,7 @@ def test_too_few_open_files_to_begin_with_are_named(tmp_path: Path) -> None:
 def test_an_answer_too_large_for_the_memory_costs_only_its_own_uri(tmp_path: Path) -> None:
     config = tmp_path / "sheaf.toml"
     config.write_text("attempts = 1\nfetch_workers = 2\n[http]\nmax_bytes = 500_000_000\n")
-    huge = Answer(200, HUGE, JSON)
+    huge = Reply(200, HUGE, JSON)
     with World(LINES, only(about(GREEDY), lambda _asked, _proceed: huge)) as world:
         words = main_py(*harvest_flags(tmp_path, world.url, SEED, "--config", config))
         frugal = {"MALLOC_ARENA_MAX": "1"}

@@ -42,7 +42,9 @@ from tools.assist.watchdogs import Backlog
 from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
+from tools.engine.receiver import receiver
 from tools.engine.stage import Done, Found, Stage
+from tools.engine.threads import ThreadExecutor
 from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable
 from tools.media.ledger import FILES
 from tools.shipping import sender as lane
@@ -529,9 +531,10 @@ def engine(folder: Path, sender: Sender) -> Iterator[tuple[Pools, list[Monitor]]
     with closing(Pools(folder / "pools.db", stages)) as pools:
         committer = Committer(pools, lambda records: None, print)
         committer.start()
-        monitors = [
-            Monitor(each, pools, lambda _: Done("finished"), committer, 1, print) for each in stages
-        ]
+        workers = {each.name: lambda _: Done("finished") for each in stages}
+        executor = ThreadExecutor(stages, workers)
+        monitors = [Monitor(each, pools, executor, committer, 1, print) for each in stages]
+        executor.open(receiver(pools, monitors))
         try:
             yield pools, monitors
         finally:

@@ -13,6 +13,7 @@ from tests.support.neo4j_server import AnyServer
 from tests.support.store_contract import StoreContract
 from tools.add import Graph
 from tools.graphs import neo4j as neo4j_module
+from tools.graphs.cypher import TypedTexts
 
 
 @pytest.fixture
@@ -29,5 +30,11 @@ def test_every_cypher_text_stands_in_one_place() -> None:
     texts = re.findall(r"\.run\(\s*([^,)]+)", source)
     assert len(texts) > 5
     for text in texts:
-        assert re.fullmatch(r'"RETURN 1"|query|cypher\.[A-Z_]+(\[type_\])?', text)
+        assert re.fullmatch(r'"RETURN 1"|query|cypher\.[A-Z_]+|typed\.[a-z_]+\[type_\]', text)
     assert not re.search(r"\b(MATCH|MERGE|CREATE|DELETE|UNWIND) ", source)
+
+
+@pytest.mark.parametrize("name", ["", "IsA`]-() DELETE r //", "Is A", "%s", "1st"])
+def test_a_type_of_relation_is_a_plain_name_or_no_text_is_made(name: str) -> None:
+    with pytest.raises(ValueError, match="not a type of relation"):
+        TypedTexts(["IsA", name])

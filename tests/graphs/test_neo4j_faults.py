@@ -18,7 +18,7 @@ from tests.support.neo4j_server import Server
 from tests.support.store_contract import DOG_IS_PET, write
 from tests.support.worlds.certificates import make_certificate
 from tests.support.worlds.conceptnet import World, mesh
-from tools.graphs.open import open_graph
+from tools.conceptnet.graph import open_graph
 
 PATIENCE = 300  # seconds; nothing here is about how quick a busy machine is
 

@@ -25,11 +25,11 @@ from tests.support.worlds.conceptnet import HUB, World, hostile, hub, line, mesh
 from tests.support.worlds.faults import SocketServer
 from tests.support.worlds.proxies import closed_port
 from tools.add import Entity, Graph, Relation
+from tools.conceptnet.graph import open_graph
 from tools.conceptnet.rules import RELATIONS
 from tools.engine import monitor
 from tools.engine.harvest import Harvest
 from tools.errors import GiveUp, Unavailable
-from tools.graphs.open import open_graph
 
 
 @pytest.fixture

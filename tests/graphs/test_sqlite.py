@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.store_contract import DOG_BARKS, DOG_IS_PET, StoreContract, image, write
 from tools.add import Graph
+from tools.conceptnet.graph import open_graph
 from tools.errors import StateDamaged, StopHarvest, UsageError
-from tools.graphs.open import open_graph
 from tools.graphs.sqlite import SqliteGraph, look
 
 

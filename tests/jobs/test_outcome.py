@@ -16,10 +16,10 @@ from tests.support.dump_world import signals_kept
 from tests.support.worlds.conceptnet import World, about, fails, line, only
 from tests.support.worlds.media import MediaWorld
 from tools.add import Adder, Attachment, Counts, Media, Relation
+from tools.conceptnet.graph import open_graph
 from tools.conceptnet.index.build import open_index
 from tools.engine.harvest import Harvest
 from tools.errors import GiveUp, LeftOut, NothingHarvested, UnknownConcept
-from tools.graphs.open import open_graph
 from tools.jobs.conceptnet import ConceptnetJob
 from tools.jobs.outcome import nothing_kept
 from tools.settings import Settings

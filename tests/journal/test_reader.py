@@ -22,6 +22,7 @@ from tests.support.command import ROOT
 from tests.support.state_file import TALLY, make, make_old, minutes, write
 from tools.base.text import width
 from tools.errors import StateDamaged
+from tools.jobs.conceptnet_description import CONCEPTNET, media_in
 from tools.journal.check import copies, inspect
 from tools.journal.holder import Running, _is_locked, running
 from tools.journal.instance import only_instance
@@ -49,7 +50,7 @@ def test_everything_a_harvest_wrote_down(tmp_path: Path) -> None:
         **{"finished": 1, "failed": 0},
     }
     assert seen.done == {"fetch": 7, "extend": 0} and seen.facts == {"world": "here"}
-    assert seen.media == {("image", "commons"): 5, ("audio", "free sound"): 2}
+    assert media_in(seen.counts) == {("image", "commons"): 5, ("audio", "free sound"): 2}
     assert list(seen.assist.hosts.items()) == [("b", (5, 50)), ("a", (1, 10))]
     assert seen.assist.clock_works == {"snapshot": ClockWork(9.0, "x", None, None)}
     assert seen.assist.samples == samples == all_samples(file)
@@ -313,7 +314,8 @@ def test_no_text_breaks_a_line_or_a_report(texts: list[str], number: int) -> Non
             ("INSERT INTO meta VALUES ('world', ?), ('limit', ?)", (world, world)),
         )
         running_ = Running(1, 1e9)
-        view = View(file, look(file), None, running_, False, copies(file), samples[-1].time + 9)
+        now = samples[-1].time + 9
+        view = View(file, look(file), None, running_, False, copies(file), now, CONCEPTNET)
         for line in (*as_text(view).split("\n"), *(as_text(view, str.upper).split("\n"))):
             assert width(line) <= 80 and line.isprintable(), line
         assert json.loads(as_json(view))["hosts"] == {host: {"requests": number, "bytes": number}}

@@ -14,7 +14,8 @@ import pytest
 from tools.add import Entity, Media, Relation
 from tools.errors import UsageError
 from tools.graphs.sqlite import SqliteGraph
-from tools.media.credits import BATCH, COLUMNS, Credit, as_csv, as_text, attribution, credits
+from tools.media.credits import COLUMNS, Credit, as_csv, as_text, attribution
+from tools.media.graph_credits import BATCH, credits
 
 DOG, CAT = "/c/en/dog", "/c/en/cat"
 BARKS = "/a/[/r/CapableOf/,/c/en/dog/,/c/en/bark/]"

@@ -23,12 +23,14 @@ from tests.support.worlds import faults, files
 from tests.support.worlds.files import FileServer
 from tools.add import Media
 from tools.errors import BadStatus, GiveUp, HarvestError, ServerTrouble, StopHarvest, Unavailable
+from tools.extend import media_kinds
 from tools.media import downloader as download
 from tools.media.downloader import Downloader
 from tools.media.offer import Candidate
+from tools.media.settings import MediaSettings
 from tools.network import client as http
 from tools.network.client import Client
-from tools.settings import ExtendSettings, HttpSettings
+from tools.network.settings import HttpSettings
 
 MiB = 2**20
 SLACK_S = 0.5
@@ -65,7 +67,7 @@ class World:
             offered = candidate(offered)
         kept, number = how.pop("kept", ()), how.pop("number", 0)
         folder = how.pop("folder", "en/dog")
-        downloader = Downloader(self.client, ExtendSettings(**how))
+        downloader = Downloader(self.client, MediaSettings(**how), media_kinds(sounds=False))
         return downloader.keep(offered, kind, "world", self.root, folder, number, kept)
 
     def refusal(self, offered: str | Candidate, kind: str = "image", **how: Any) -> str:
@@ -475,17 +477,19 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from threading import Event
+from tools.extend import media_kinds
 from tools.media.downloader import Downloader
 from tools.network.client import Client
 from tools.media.offer import Candidate
-from tools.settings import ExtendSettings, HttpSettings
+from tools.media.settings import MediaSettings
+from tools.network.settings import HttpSettings
 url, host, root, after = sys.argv[1:]
 client = Client(HttpSettings(), None, Event(), trusted=[host])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(after), int(after)))
 try:
     offered = Candidate(url, "page", "cc0-1.0", None, "Ann")
-    Downloader(client, ExtendSettings()).keep(
+    Downloader(client, MediaSettings(), media_kinds(sounds=False)).keep(
         offered, "image", "world", Path(root), "en/dog", 0, ()
     )
 except BaseException as error:
@@ -523,7 +527,7 @@ def test_refusing_and_keeping_leaves_no_file_open(world: World) -> None:
 
 def test_a_host_that_sends_no_file_at_all_is_left_alone(world: World) -> None:
     """Its files are waited for: no attempt is spent, and nobody knocks meanwhile."""
-    downloader = Downloader(world.client, ExtendSettings(rest_s=300.0))
+    downloader = Downloader(world.client, MediaSettings(rest_s=300.0), media_kinds(sounds=False))
 
     def keep(path: str) -> Media:
         offered = candidate(f"{world.server.url}{path}")

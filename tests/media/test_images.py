@@ -19,13 +19,13 @@ from PIL import Image
 
 from tests.support.worlds import files
 from tools.errors import GiveUp
+from tools.extend import media_kinds
 from tools.media import formats as sniff_table
 from tools.media import pictures
-from tools.media.downloader import KINDS
 from tools.media.formats import Facts, sniff
 from tools.media.pictures import dhash, differing_bits
+from tools.media.settings import MediaSettings
 from tools.sample import drawing
-from tools.settings import ExtendSettings
 
 FORMS = ["jpeg", "png", "webp"]
 
@@ -36,9 +36,9 @@ def prove(body: bytes, folder: Path, **limits: Any) -> Facts:
     path.write_bytes(body)
     form = sniff(body)
     assert form is not None
-    [module] = [each for each in KINDS.values() if form in each.FORMATS]
+    [module] = [each for each in media_kinds(sounds=False).values() if form in each.FORMATS]
     with path.open("rb") as file:
-        return module.prove(file, form, ExtendSettings(**limits))
+        return module.prove(file, form, MediaSettings(**limits))
 
 
 def mutated(body: bytes, changes: list[tuple[int, int]], cut: float) -> bytes:
@@ -70,13 +70,13 @@ def test_the_same_picture_in_other_formats_and_sizes_looks_alike(tmp_path: Path)
     variants.append(files.encoded(files.photo().convert("CMYK"), "jpeg"))
     looks = [prove(each, tmp_path).phash or "" for each in variants]
     distances = [pictures.differing_bits(looks[0], each) for each in looks]
-    assert max(distances) <= ExtendSettings().near_bits
+    assert max(distances) <= MediaSettings().near_bits
 
 
 def test_other_pictures_look_different(tmp_path: Path) -> None:
     looks = [prove(files.image(seed=seed), tmp_path).phash or "" for seed in range(8)]
     distances = [pictures.differing_bits(a, b) for a, b in itertools.combinations(looks, 2)]
-    assert min(distances) > 2 * ExtendSettings().near_bits
+    assert min(distances) > 2 * MediaSettings().near_bits
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
@@ -88,7 +88,7 @@ def test_every_mode_of_png_has_a_look_of_its_own(mode: str, tmp_path: Path) -> N
         assert picture.mode == mode
         return prove(files.encoded(picture, "png"), tmp_path).phash or ""
 
-    assert pictures.differing_bits(look(1), look(2)) > 2 * ExtendSettings().near_bits
+    assert pictures.differing_bits(look(1), look(2)) > 2 * MediaSettings().near_bits
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -176,12 +176,12 @@ from tools.errors import GiveUp
 from tools.media.pictures import dhash, differing_bits
 from tools.sample import drawing
 from tools.media.pictures import limit_pixels
-from tools.settings import ExtendSettings
+from tools.media.settings import MediaSettings
 
 def most_so_far():  # ru_maxrss would begin with what our parent had
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
-limit_pixels(ExtendSettings().max_pixels)
+limit_pixels(MediaSettings().max_pixels)
 good, bad, folder = (Path(each) for each in sys.argv[1:])
 prove(good.read_bytes(), folder)
 before = most_so_far()
@@ -275,7 +275,7 @@ def test_the_same_picture_in_another_size_looks_the_same() -> None:
             again = io.BytesIO()
             first.resize(size).save(again, "JPEG", quality=40)
             other = Image.open(again)
-            assert differing_bits(dhash(first), dhash(other)) <= ExtendSettings().near_bits
+            assert differing_bits(dhash(first), dhash(other)) <= MediaSettings().near_bits
 
 
 def test_a_large_jpeg_is_recorded_in_its_own_size_though_it_is_decoded_smaller(

@@ -15,7 +15,7 @@ from tools.errors import BadStatus, GiveUp, HarvestError, ServerTrouble, StopHar
 from tools.network import client as http
 from tools.network.body import CHUNK, MOST_UNREAD
 from tools.network.client import Client
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 MiB = 2**20
 

@@ -36,7 +36,7 @@ from tools.errors import (
 from tools.network import client as http
 from tools.network import limits
 from tools.network.client import Answer, Asking, Client, Exchange
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 DEADLINE_S = 0.5
 SLACK_S = 0.5

@@ -23,8 +23,8 @@ from tools.network import client as http_module
 from tools.network import guard
 from tools.network.client import Client
 from tools.network.guard import Address, is_public
+from tools.network.settings import HttpSettings
 from tools.proxy import Proxies
-from tools.settings import HttpSettings
 
 PUBLIC, OTHER_PUBLIC, PRIVATE = "93.184.216.34", "2606:2800:220:1::1", "10.0.0.1"
 NewClient = Callable[..., Client]

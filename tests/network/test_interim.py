@@ -17,8 +17,8 @@ from tools.errors import HarvestError, ServerTrouble
 from tools.network import client as http
 from tools.network import deadline
 from tools.network.client import Client
+from tools.network.settings import HttpSettings
 from tools.proxy import Proxies
-from tools.settings import HttpSettings
 
 DEADLINE_S = 0.7
 WAYS = ("direct", "tls", "http proxy", "tls through a tunnel", "socks")

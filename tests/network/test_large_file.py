@@ -23,7 +23,7 @@ from tools.network import resume as part
 from tools.network.client import Client
 from tools.network.guard import host_of
 from tools.network.large_file import DUMP, Remote
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 BODY = random.Random(1).randbytes(300_000)
 OTHER = random.Random(2).randbytes(300_000)

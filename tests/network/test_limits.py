@@ -23,7 +23,7 @@ from tools.network import limits
 from tools.network.budgets import DAY_S
 from tools.network.client import Client
 from tools.network.limits import Limit, Limits, Rests, Turns, merged
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 HOST = "pictures.example"
 THREE_A_DAY = {HOST: Limit(("3/day",))}

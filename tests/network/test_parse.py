@@ -16,7 +16,7 @@ from tests.support.worlds.files import FileServer
 from tools.errors import GiveUp
 from tools.network import parse
 from tools.network.parse import parsed
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 
 WORKERS = 8
 LIMIT = HttpSettings().max_bytes
@@ -31,7 +31,7 @@ from tools.errors import HarvestError
 from tools.network.client import Client
 from tools.media.offer import answer
 from tools.conceptnet.rules import RELATIONS, Filter
-from tools.settings import HttpSettings
+from tools.network.settings import HttpSettings
 from tools.conceptnet.api import ApiSource
 
 host, path, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])

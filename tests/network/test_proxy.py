@@ -20,8 +20,8 @@ from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy, closed_p
 from tools.errors import GiveUp, HarvestError, ServerTrouble, Unavailable
 from tools.network import client as http
 from tools.network.client import Client
+from tools.network.settings import HttpSettings
 from tools.proxy import FIRST_BENCH_S, LONGEST_BENCH_S, Proxies, without_password
-from tools.settings import HttpSettings
 
 A, B, C = "http://a:1", "http://b:1", "socks5h://c:1"
 SECRET = "hunter2"

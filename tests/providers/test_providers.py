@@ -29,6 +29,7 @@ from tools.add import KINDS
 from tools.errors import BadStatus, HarvestError, ServerTrouble, Unavailable, UsageError
 from tools.media.offer import Candidate, Provider
 from tools.network.client import Client
+from tools.network.settings import HttpSettings
 from tools.providers import (
     archive,
     commons,
@@ -39,7 +40,6 @@ from tools.providers import (
     openverse,
     pexels,
 )
-from tools.settings import HttpSettings
 
 NOWHERE = "http://provider.example"
 HTML = b"<!DOCTYPE html><title>Are you a robot?</title>"

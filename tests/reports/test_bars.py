@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import termios
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +22,7 @@ import pytest
 
 from tests.support.command import ROOT, clean_environment, harvest_flags, walk
 from tests.support.worlds.conceptnet import World, hub
-from tools.add import Adder
+from tools.engine.job import Counted
 from tools.engine.pools import Pools
 from tools.network.client import Client
 from tools.reports.bars import Meter
@@ -111,10 +110,10 @@ def test_lines_tell_of_a_pause_and_one_an_hour_is_for_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    adder = cast(Adder, SimpleNamespace(written=3, media=Counter({"image": 2})))
+    counted = (Counted("relations", 3, "written"), Counted("media", 2, "kept"))
     client = cast(Client, SimpleNamespace(exchanges=SimpleQueue()))
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        progress = Progress(pools, [], adder, client, quiet=True, is_paused=lambda: True)
+        progress = Progress(pools, [], lambda: counted, client, quiet=True, is_paused=lambda: True)
         progress()
         assert not caplog.records
         progress._line_due = progress._hour_due = 0.0
@@ -123,7 +122,7 @@ def test_lines_tell_of_a_pause_and_one_an_hour_is_for_the_log(
     assert [each.getMessage() for each in caplog.records] == [line, line]
     assert [each.name for each in caplog.records] == [
         "tools.reports.progress",
-        "tools.assist.run_log",
+        "tools.base.log.file_only",
     ]
 
 

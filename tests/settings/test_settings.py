@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterator
@@ -13,66 +12,24 @@ from typing import Any
 
 import pytest
 
-from tools.base.credentials import NEO4J_VARIABLE, NOTICES_VARIABLE, PROXIES_VARIABLE
-from tools.bounds import MOST
-from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
+from tests.support.toml import loaded, refusal, whole_refusal
+from tools.base.bounds import BOUNDS
+from tools.base.settings import LogSettings
+from tools.conceptnet.rules import RELATIONS
+from tools.conceptnet.settings import LIMITS, FilterSettings
 from tools.errors import UsageError
-from tools.jobs.conceptnet import stages
+from tools.jobs.conceptnet_description import CONCEPTNET
+from tools.network.settings import HttpSettings, ProxySettings
 from tools.settings import (
     DEFAULT_FILE,
     FILE_WORKERS,
-    FilterSettings,
-    HttpSettings,
-    LogSettings,
-    ProxySettings,
     Settings,
     load,
-    narrowed,
 )
 
+pytestmark = pytest.mark.usefixtures("no_settings")
+
 EXAMPLE = Path(__file__).parents[2] / "sheaf.example.toml"
-LISTED = "docs/dump.md lists them all"
-PROXY = "socks5h://me:hunter2@10.0.0.1:1080"
-
-
-@pytest.fixture(autouse=True)
-def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No settings but those of the test."""
-    monkeypatch.chdir(tmp_path)
-    for secret in (PROXIES_VARIABLE, NEO4J_VARIABLE, NOTICES_VARIABLE):
-        monkeypatch.delenv(secret, raising=False)
-    return tmp_path
-
-
-def written(text: str) -> Path:
-    file = Path("other.toml")
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def loaded(text: str, **flags: Any) -> Settings:
-    return load(written(text), flags)
-
-
-def refusal(text: str, **flags: Any) -> str:
-    """What is said, but for the place in the file."""
-    return re.sub(r" \(other\.toml, line \d+\)$", "", whole_refusal(text, **flags))
-
-
-def whole_refusal(text: str, **flags: Any) -> str:
-    with pytest.raises(UsageError) as caught:
-        loaded(text, **flags)
-    sentence = str(caught.value)
-    assert sentence
-    assert "\n" not in sentence
-    return sentence
-
-
-def secret_file(text: str, mode: int = 0o600, name: str = "proxies.txt") -> Path:
-    file = Path(name)
-    file.write_bytes(text.encode())
-    file.chmod(mode)
-    return file
 
 
 # ---- where settings come from
@@ -140,6 +97,13 @@ def test_every_kind_of_setting_can_be_written() -> None:
     assert settings.log == LogSettings(level="debug", json=True)
 
 
+def test_the_limit_of_the_source_stays_unless_limits_are_written() -> None:
+    """Asking hosts knows of no source: which one has a limit is added where all comes together."""
+    assert HttpSettings().limits == {}
+    assert loaded("[http]\ntries = 2").http.limits == LIMITS == Settings().http.limits
+    assert loaded("[http]\nlimits = {}").http.limits == {}
+
+
 def test_flags_win_over_the_file() -> None:
     settings = loaded("fetch_workers = 3\nattempts = 9\n", fetch_workers=4)
     assert (settings.fetch_workers, settings.attempts) == (4, 9)
@@ -182,10 +146,6 @@ def test_unknown_flags_are_refused_too() -> None:
     assert "did you mean depth?" in refusal("", dept=3)
 
 
-def test_proxies_cannot_stand_in_the_settings_file() -> None:
-    assert refusal(f'[proxy]\nurls = ["{PROXY}"]').startswith("unknown setting proxy.urls")
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -208,48 +168,6 @@ def test_proxies_cannot_stand_in_the_settings_file() -> None:
 )
 def test_wrong_kinds_are_refused(text: str, sentence: str) -> None:
     assert refusal(text).startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("Isa", "did you mean IsA?"), ("UsedFr", "did you mean UsedFor?"), ("zzz", LISTED)],
-)
-def test_unknown_relations_are_refused(name: str, hint: str) -> None:
-    sentence = refusal(f'[filter]\nrelations = ["IsA", "{name}"]')
-    assert sentence == f"unknown relation {name}; {hint}"
-
-
-def test_all_relations_are_listed_where_a_user_is_sent() -> None:
-    listed = (EXAMPLE.parent / "docs" / "dump.md").read_text(encoding="utf-8")
-    assert set(ALL_RELATIONS) <= set(re.findall(r"\w+", listed))
-
-
-@pytest.mark.parametrize("given", ["isa", "ISA", "/r/IsA", "IsA"])
-def test_a_flag_names_relations_in_any_case(given: str) -> None:
-    assert narrowed(Settings(), relations=(given,)).filter.relations == ("IsA",)
-    assert "relatedto" not in RELATIONS
-    wider = narrowed(Settings(), plus=("relatedto",), minus=(given,)).filter.relations
-    assert wider == (*RELATIONS[1:], "RelatedTo")
-
-
-@pytest.mark.parametrize(
-    ("given", "hint"), [("isaa", "did you mean IsA?"), ("used_for", "did you mean UsedFor?")]
-)
-def test_a_flag_that_names_no_relation_gets_the_nearest(given: str, hint: str) -> None:
-    for flag in ("relations", "plus", "minus"):
-        with pytest.raises(UsageError, match=re.escape(f"unknown relation {given}; {hint}")):
-            narrowed(Settings(), **{flag: (given,)})  # type: ignore[arg-type]
-
-
-def test_a_flag_that_names_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="relations must name at least one relation"):
-        narrowed(Settings(), relations=())
-    with pytest.raises(UsageError, match="languages must name at least one language"):
-        narrowed(Settings(), languages=())
-
-
-def test_languages_may_be_typed_in_capitals() -> None:
-    assert narrowed(Settings(), languages=("EN", "De")).filter.languages == ("en", "de")
 
 
 @pytest.mark.parametrize(
@@ -329,7 +247,15 @@ def test_values_beyond_all_reason_are_refused(text: str, sentence: str) -> None:
 def test_every_number_has_an_upper_bound_or_needs_none() -> None:
     defaults = {name: attrgetter(name)(Settings()) for name in settings_of(Settings)}
     numbers = {name for name, value in defaults.items() if type(value) in (int, float)}
-    assert numbers - UNBOUNDED == MOST.keys()
+    assert numbers - UNBOUNDED == set(bounded_above(Settings()))
+
+
+def bounded_above(settings: Any, where: str = "") -> Iterator[str]:
+    for each in fields(settings):
+        if is_dataclass(value := getattr(settings, each.name)):
+            yield from bounded_above(value, f"{where}{each.name}.")
+        elif BOUNDS in each.metadata and each.metadata[BOUNDS].most is not None:
+            yield where + each.name
 
 
 UNBOUNDED = {
@@ -338,12 +264,6 @@ UNBOUNDED = {
     *("extend.max_frames", "extend.max_frame_pixels", "transport.every_hours"),
 }
 """Counted with only, or bounded otherwise."""
-
-
-@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf])
-def test_a_weight_given_as_a_flag_is_a_number(weight: float) -> None:
-    with pytest.raises(UsageError, match=r"^filter.min_weight must be a number, not "):
-        narrowed(loaded(""), min_weight=weight)
 
 
 @pytest.mark.parametrize("text", ["fetch_workers = ", "a = 1\na = 2", "[log", "\ufefflimit = 1"])
@@ -361,143 +281,6 @@ def test_bytes_that_are_no_text_are_no_toml() -> None:
 def test_a_file_that_cannot_be_read_is_named(name: str, why: str) -> None:
     with pytest.raises(UsageError, match=f"cannot read the settings file {re.escape(name)}: {why}"):
         load(Path(name), {})
-
-
-# ---- secrets
-
-
-def test_addresses_for_notices_come_from_the_file_and_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """An address may hold a comma, so each has a line of its own."""
-    monkeypatch.setenv(NOTICES_VARIABLE, "mailto://a:pass-word@b?to=c,d\n")
-    secret_file("# mine\n\ntgram://to-ken/chat\n", name="notices.txt")
-    settings = loaded("[notices]\nfile = 'notices.txt'")
-    assert settings.notices.urls == ("mailto://a:pass-word@b?to=c,d", "tgram://to-ken/chat")
-    assert "pass-word" not in repr(settings) and "to-ken" not in repr(settings)
-
-
-def test_a_file_for_notices_that_others_can_read_is_refused() -> None:
-    secret_file("tgram://to-ken/chat\n", 0o644, "notices.txt")
-    with pytest.raises(UsageError, match="chmod 600") as caught:
-        loaded("[notices]\nfile = 'notices.txt'")
-    assert "to-ken" not in str(caught.value)
-
-
-def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROXIES_VARIABLE, f" http://10.0.0.2:80 ,{PROXY}\n\n")
-    assert load(None, {}).proxy.urls == ("http://10.0.0.2:80", PROXY)
-
-
-def test_proxies_come_from_a_file_only_its_owner_can_read() -> None:
-    file = secret_file(f"{PROXY}\n\nhttp://10.0.0.2:80\n")
-    assert load(None, {"proxy": {"file": file}}).proxy.urls == (PROXY, "http://10.0.0.2:80")
-
-
-def test_both_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROXIES_VARIABLE, "http://10.0.0.2:80")
-    file = secret_file(PROXY)
-    assert loaded(f'[proxy]\nfile = "{file}"').proxy.urls == ("http://10.0.0.2:80", PROXY)
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o610])
-def test_a_file_of_secrets_that_others_can_touch_is_refused(mode: int) -> None:
-    file = secret_file(PROXY, mode)
-    sentence = refusal(f'[proxy]\nfile = "{file}"')
-    assert sentence == "proxies.txt holds secrets but others can read it: chmod 600 proxies.txt"
-
-
-def test_a_file_of_secrets_that_is_missing_is_named() -> None:
-    assert refusal('[proxy]\nfile = "gone"') == "cannot read gone: No such file or directory"
-
-
-def test_a_file_of_secrets_that_is_no_text_is_named() -> None:
-    file = secret_file("")
-    file.write_bytes(b"http://me:\xff@10.0.0.1:80")
-    assert refusal(f'[proxy]\nfile = "{file}"').startswith("cannot read proxies.txt: ")
-
-
-@pytest.mark.parametrize(
-    "proxy",
-    [
-        "10.0.0.1:1080",
-        "ftp://me:hunter2@10.0.0.1",
-        "http://",
-        "http://me:hunter2@",
-        "http://me:hunt#er2@10.0.0.1:80",
-        "http://me:hunt/er2@10.0.0.1:80",
-        "http://me:hunt?er2@10.0.0.1:80",
-        "http://me:hunt[er2@10.0.0.1:80",
-        "http://me:hunter2@10.0.0.1:port",
-        "http://me:hunter2@10.0.0.1:99999",
-    ],
-)
-def test_what_is_no_proxy_is_refused_without_showing_it(
-    monkeypatch: pytest.MonkeyPatch, proxy: str
-) -> None:
-    monkeypatch.setenv(PROXIES_VARIABLE, f"http://10.0.0.2:80,{proxy}")
-    sentence = refusal("")
-    assert sentence.startswith("proxy number 2 must ")
-    assert "hunt" not in sentence
-
-
-def test_no_printed_setting_shows_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PROXIES_VARIABLE, PROXY)
-    settings = load(None, {})
-    assert settings.proxy.urls == (PROXY,)
-    assert "hunter2" not in f"{settings!r} {settings} {settings.proxy!r} {settings.proxy}"
-
-
-def password_from(file: Path) -> str:
-    return loaded(f'[neo4j]\npassword_file = "{file}"').neo4j.password
-
-
-def test_without_a_secret_there_is_no_password() -> None:
-    assert load(None, {}).neo4j.password == ""
-
-
-def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(NEO4J_VARIABLE, "hunter2 ")
-    assert load(None, {}).neo4j.password == "hunter2 "
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_the_password_comes_from_a_file_and_the_end_of_the_line_is_no_part_of_it(end: str) -> None:
-    file = secret_file(f" hünter, 2{end}", name="password")
-    assert password_from(file) == " hünter, 2"
-
-
-def test_the_environment_goes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = secret_file("from the file", name="password")
-    monkeypatch.setenv(NEO4J_VARIABLE, "from the environment")
-    assert password_from(file) == "from the environment"
-    monkeypatch.setenv(NEO4J_VARIABLE, "")
-    assert password_from(file) == "from the file"
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o610])
-def test_a_password_that_others_can_read_is_refused(mode: int) -> None:
-    secret_file("hunter2", mode, "password")
-    sentence = refusal('[neo4j]\npassword_file = "password"')
-    assert sentence == "password holds secrets but others can read it: chmod 600 password"
-
-
-def test_a_password_file_that_is_missing_is_named() -> None:
-    sentence = refusal('[neo4j]\npassword_file = "gone"')
-    assert sentence == "cannot read gone: No such file or directory"
-
-
-def test_a_password_cannot_stand_in_the_settings_file() -> None:
-    sentence = refusal('[neo4j]\npassword = "hunter2"')
-    assert sentence.startswith("unknown setting neo4j.password; ")
-    assert "hunter2" not in sentence
-
-
-def test_no_printed_setting_shows_the_password_of_neo4j(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(NEO4J_VARIABLE, "hunter2")
-    settings = load(None, {})
-    assert settings.neo4j.password == "hunter2"
-    assert "hunter2" not in f"{settings!r} {settings} {settings.neo4j!r} {settings.neo4j}"
 
 
 # ---- the example
@@ -559,129 +342,6 @@ def test_the_example_uncommented_is_the_defaults() -> None:
     assert loaded(text) == Settings()
 
 
-# ---- media
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("ground = 'everything'", "extend.ground must be one of concepts, relations, both"),
-        ("images = -1", "extend.images must be 0 or more"),
-        ("max_pixels = 0", "extend.max_pixels must be more than 0"),
-        ("providers = ['comons']", "unknown provider comons; did you mean commons?"),
-        ("licences = ['by-as']", "unknown licence by-as; did you mean by-sa?"),
-        ("servers = {commons = 'commons.org'}", "extend.servers.commons must be like http://host"),
-        ("servers = {wiki = 'http://a'}", "unknown provider wiki; known: commons"),
-        ("servers = ['http://a']", "extend.servers must be a table of texts"),
-        (
-            "keys = {giphy = 'hunter2'}",
-            "unknown setting extend.keys; did you mean extend.keys_file",
-        ),
-    ],
-)
-def test_mistakes_about_media_are_named(text: str, sentence: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load(written(f"[extend]\n{text}"), {})
-    assert str(caught.value).startswith(sentence)
-
-
-def test_keys_come_from_the_environment_and_from_a_file_for_their_owner_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keys = tmp_path / "keys.toml"
-    keys.write_text('freesound = "hunter2"\nflickr = "from the file"\n')
-    keys.chmod(0o600)
-    monkeypatch.setenv("SHEAF_FLICKR_KEY", " from the environment ")
-    settings = load(written("[extend]\nkeys_file = 'keys.toml'"), {})
-    assert settings.extend.keys == {"freesound": "hunter2", "flickr": "from the environment"}
-    assert "hunter2" not in repr(settings)
-    keys.chmod(0o640)
-    with pytest.raises(UsageError, match="others can read it: chmod 600"):
-        load(written("[extend]\nkeys_file = 'keys.toml'"), {})
-
-
-@pytest.mark.parametrize("text", ["hunter2", "commons = 'hunter2'", "giphy = 2", "giphy = ['a']"])
-def test_a_file_of_keys_that_cannot_be_read_is_not_shown(tmp_path: Path, text: str) -> None:
-    (tmp_path / "keys.toml").write_text(text)
-    (tmp_path / "keys.toml").chmod(0o600)
-    with pytest.raises(UsageError, match="must have lines like freesound") as caught:
-        load(written("[extend]\nkeys_file = 'keys.toml'"), {})
-    assert "hunter2" not in str(caught.value)
-
-
-# ---- transport
-
-
-NODE = """[transport]
-host = "node.example.org"
-user = "sheaf-node"
-key_file = "key"
-known_hosts = "known_hosts"
-folder = "/srv"
-"""
-
-
-def test_without_a_host_media_stay_here() -> None:
-    assert loaded("").transport.host == ""
-    assert refusal("[transport]\nuser = 'me'") == (
-        "transport.host is missing: without it media stay here"
-    )
-
-
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("port = 0", "transport.port must be more than 0"),
-        ("volume_mb = 0", "transport.volume_mb must be more than 0"),
-        ("every_hours = 25", "transport.every_hours must be from 1 to 24"),
-        ("every_hours = 0", "transport.every_hours must be from 1 to 24"),
-        ("connections = 0", "transport.connections must be more than 0"),
-        ("receipt_s = -1", "transport.receipt_s must be 0 or more"),
-        ("proxy = 'ftp://a:1'", "transport.proxy must be like"),
-        ("proxy = 'https://a:1'", "transport.proxy must be like"),
-        ("proxy = 'http://u:hunter2@a:1'", "a password stands in SHEAF_TRANSPORT_PROXY"),
-        ("jump = 'host.example.org'", "transport.jump must be like user@host:port"),
-        ("jump = 'me@host:port'", "transport.jump must be like user@host:port"),
-        ("secret = 'hunter2'", "unknown setting transport.secret; did you mean"),
-        ("passphrase = 'hunter2'", "unknown setting transport.passphrase"),
-    ],
-)
-def test_a_wrong_transport_is_refused(line: str, sentence: str) -> None:
-    said = refusal(NODE + line)
-    assert sentence in said and "hunter2" not in said
-
-
-@pytest.mark.parametrize("name", ["user", "key_file", "known_hosts", "folder"])
-def test_a_transport_that_lacks_something_is_refused(name: str) -> None:
-    text = re.sub(rf"^{name} = .*$", "", NODE, flags=re.MULTILINE)
-    assert refusal(text).startswith(f"transport.{name} is missing")
-
-
-def test_a_transport_may_use_an_agent_instead_of_a_key() -> None:
-    text = re.sub(r"^key_file = .*$", "agent = true", NODE, flags=re.MULTILINE)
-    assert loaded(text).transport.agent
-
-
-def test_secrets_of_the_transport_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHEAF_TRANSPORT_PASSPHRASE", "hunter1")
-    monkeypatch.setenv("SHEAF_TRANSPORT_PROXY", "socks5h://me:hunter2@a:1080")
-    monkeypatch.setenv("SHEAF_TRANSPORT_SECRET", "hunter3")
-    transport = loaded(NODE).transport
-    assert (transport.passphrase, transport.secret) == ("hunter1", "hunter3")
-    assert transport.proxy_url == "socks5h://me:hunter2@a:1080"
-    assert "hunter" not in repr(transport)
-
-
-def test_a_secret_of_the_transport_from_a_file() -> None:
-    secret_file("hunter3\n", name="transport-secret")
-    assert loaded(NODE + "secret_file = 'transport-secret'").transport.secret == "hunter3"
-
-
-@pytest.mark.parametrize(("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *")])
-def test_shipping_is_on_the_hour(hours: int, times: str) -> None:
-    assert loaded(NODE + f"every_hours = {hours}").transport.times == times
-
-
 # ---- how many at once from a file
 
 
@@ -702,7 +362,7 @@ def test_a_file_is_read_by_many_unless_the_user_says_how_many(
 ) -> None:
     settings = loaded(text, **flags)
     assert settings.fetch_workers == workers
-    assert stages(settings)[0].workers == workers
+    assert CONCEPTNET.stages(settings)[0].workers == workers
 
 
 def test_the_example_says_how_many_read_a_file() -> None:

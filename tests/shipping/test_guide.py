@@ -15,7 +15,7 @@ from tests.support.command import ROOT
 from tests.support.machine import SYSTEMCTL_LOG, Machine
 from tests.support.node import sshd
 from tools.commands.parsing import parsed
-from tools.settings import TransportSettings
+from tools.shipping.settings import TransportSettings
 
 GUIDE = (ROOT / "docs/shipping.md").read_text(encoding="utf-8")
 OPERATING = (ROOT / "docs/operating.md").read_text(encoding="utf-8")

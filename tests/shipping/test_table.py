@@ -16,8 +16,9 @@ from tests.support.node import Node, ParamikoNode, SshdNode, new_key, public
 from tests.support.shipped import Sender, new_node, raw, receive
 from tools import transport
 from tools.assist.watchdogs import Backlog
-from tools.commands.batches import transport_of, try_out
+from tools.commands.batches import try_out
 from tools.errors import HarvestError
+from tools.jobs.shipping import transport_of
 from tools.media.ledger import Ledger
 from tools.shipping import sender as lane
 

@@ -24,8 +24,9 @@ from tests.support.worlds.faults import reset
 from tests.support.worlds.proxies import HttpProxy
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.mirror import mirror
-from tools.conceptnet.mirror.pages import Answer, json_error
+from tools.conceptnet.mirror.pages import json_error
 from tools.network import server
+from tools.network.reply import Reply
 from tools.sample import sites
 from tools.sample.commons_answers import Commons
 from tools.sample.inaturalist_answers import INaturalist
@@ -98,7 +99,7 @@ class Host:
         self._holding_port.close()
 
     def send(
-        self, handler: server.Handler, answer: Answer, honestly: Callable[[Answer], None]
+        self, handler: server.Handler, answer: Reply, honestly: Callable[[Reply], None]
     ) -> None:
         """For the handlers: the answer as the mood lets it out."""
         if hasattr(handler, "headers"):  # else it broke off before
@@ -115,7 +116,7 @@ class Host:
         else:
             honestly(answer)
 
-    def _send_half(self, handler: server.Handler, answer: Answer, mood: Mood) -> None:
+    def _send_half(self, handler: server.Handler, answer: Reply, mood: Mood) -> None:
         """Half of it and a reset, or all of it a byte at a time while the mood lasts."""
         handler.close_connection = True
         message = "\r\n".join([*handler.head(answer), "\r\n"]).encode("latin-1") + answer.body
@@ -132,14 +133,14 @@ class Host:
 class SourceHandler(mirror.Handler):
     host: Host
 
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: Reply) -> None:
         self.host.send(self, answer, super().send)
 
 
 class SiteHandler(sites.Handler):
     host: Host
 
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: Reply) -> None:
         self.host.send(self, answer, super().send)
 
 
@@ -191,12 +192,12 @@ class Remembering:
         self.name = site.name
 
         @lru_cache(ANSWERS_KEPT)
-        def answer(base: str, path: str, query: tuple[tuple[str, str], ...]) -> Answer:
+        def answer(base: str, path: str, query: tuple[tuple[str, str], ...]) -> Reply:
             return site.answer(base, path, dict(query))
 
         self._answer = answer
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply:
         return self._answer(base, path, tuple(query.items()))
 
 

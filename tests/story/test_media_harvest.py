@@ -27,10 +27,10 @@ from tests.support.worlds.media import MediaWorld
 from tools.add import Media
 from tools.commands.harvest import load_settings
 from tools.commands.parsing import parsed
-from tools.commands.session import sheets_of
 from tools.conceptnet.rules import is_showable
 from tools.engine.harvest import Harvest
 from tools.graphs.sqlite import SqliteGraph
+from tools.jobs.conceptnet_results import Results
 
 SEED = "/c/en/flea"  # with everything one relation away: 8 concepts, 114 relations
 
@@ -264,5 +264,7 @@ def test_pages_that_cannot_be_made_cost_only_themselves(
     with closing(SqliteGraph(tmp_path / "copy/graph.db")) as graph:
         with closing(sqlite3.connect(tmp_path / "copy/graph.db")) as db:
             db.execute("DROP TABLE relation")
-        assert sheets_of(worked, graph, settings, quiet=True) is None
+        results = Results(graph, settings, quiet=True)
+        results.write_pages(worked)
+        assert "to look at" not in results.places()
     assert "no pages to look at" in caplog.text and "no such table" in caplog.text

@@ -36,6 +36,7 @@ from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
 from tools.assist import assistant as assist
 from tools.assist.notify import Notices
+from tools.assist.settings import NoticeSettings
 from tools.commands.parsing import parsed
 from tools.engine import harvest as harvesting
 from tools.errors import (
@@ -47,7 +48,7 @@ from tools.errors import (
     UsageError,
 )
 from tools.journal.snapshots import newest_good_snapshot, snapshot
-from tools.settings import NoticeSettings, Settings
+from tools.settings import Settings
 
 UNIT = ROOT / "scripts/sheaf.service"
 DOCUMENT = (ROOT / "docs/operating.md").read_text(encoding="utf-8")

@@ -19,11 +19,11 @@ from tools.commands.harvest import load_settings
 from tools.commands.parsing import parsed
 from tools.conceptnet.dump import lines, stream
 from tools.conceptnet.dump.row import relation_of, row_of
+from tools.conceptnet.graph import open_graph
 from tools.conceptnet.index import build, segment
 from tools.conceptnet.rules import Filter, relation_name
 from tools.engine.harvest import Harvest
 from tools.errors import Fatal
-from tools.graphs.open import open_graph
 from tools.jobs.conceptnet import ConceptnetJob
 
 SMALL = {
@@ -103,7 +103,7 @@ def harvest(
         )
         run = Harvest(job, settings.pools_file, stop, settings.attempts, 5.0)
         stack.enter_context(closing(run))
-        job.open(run.pools)
+        job.open(run)
         try:
             run.run(lambda: tick(run))
         except Fatal as caught:

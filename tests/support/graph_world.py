@@ -21,7 +21,7 @@ from tests.support.store_contract import (
     write,
 )
 from tools.add import Counts, Entity, Graph, Media
-from tools.graphs.open import open_graph
+from tools.conceptnet.graph import open_graph
 from tools.graphs.sqlite import SqliteGraph
 
 HOSTILE = "'}) DETACH DELETE n //"

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -27,10 +27,10 @@ from tests.support.node import Node, ParamikoNode, SshdNode
 from tests.support.store_contract import image
 from tools import settings as settings_of
 from tools.add import Attachment, Media
-from tools.commands.batches import transport_of
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found
-from tools.jobs.conceptnet import stages
+from tools.jobs.conceptnet_description import CONCEPTNET
+from tools.jobs.shipping import transport_of
 from tools.media.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.settings import Settings
 from tools.shipping.batch import CONTENT
@@ -96,11 +96,11 @@ class Sender:
 
     def _finish(self, owners: Sequence[str]) -> None:
         self.state.mkdir(exist_ok=True)
-        stage = stages(self.settings)[-1]
-        with closing(Pools(self.state / "pools.db", stages(self.settings))) as pools:
+        stage = CONCEPTNET.stages(self.settings)[-1]
+        with closing(Pools(self.state / "pools.db", CONCEPTNET.stages(self.settings))) as pools:
             pools.remember({"harvest": HARVEST})
             pools.discover(Found(stage.name, owners))
-            tasks = pools.lease(stage, lambda _task: Thread(), len(owners))
+            tasks = pools.lease(stage, len(owners))
             pools.advance(*((task, Done("finished")) for task in tasks))
 
     # --- shipping --------------------------------------------------------------------------

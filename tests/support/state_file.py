@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from tools.journal.sample import Sample
 from tools.journal.schema import create_state
-from tools.reports.rates import Sample
 
 POOLS = ("to_fetch", "on_fetch", "to_extend", "on_extend")
 TALLY = {**dict.fromkeys(POOLS, 0), "finished": 0, "failed": 0, "done_fetch": 0, "done_extend": 0}

@@ -39,7 +39,7 @@ from tests.support.worlds.conceptnet import (
     without_edges,
 )
 from tools.conceptnet.index.build import index_of
-from tools.conceptnet.mirror.pages import Answer
+from tools.network.reply import Reply
 from tools.uri import is_concept, language, parse_assertion
 
 
@@ -190,7 +190,7 @@ def test_the_cap_comes_before_the_sort(shuffle: Random | None) -> None:
 def test_it_counts_simultaneous_requests() -> None:
     together = Barrier(3, timeout=10)
 
-    def waits(asked: Asked, proceed: Proceed) -> Answer:
+    def waits(asked: Asked, proceed: Proceed) -> Reply:
         together.wait()
         return proceed(asked)
 
@@ -234,7 +234,7 @@ def test_it_may_be_closed_while_it_refuses() -> None:
 
 
 def test_it_can_die_in_the_middle_of_a_request() -> None:
-    def dies(asked: Asked, proceed: Proceed) -> Answer:
+    def dies(asked: Asked, proceed: Proceed) -> Reply:
         world.refuse()
         return proceed(asked)
 

@@ -1,0 +1,1 @@
+"""Beside a run: snapshots, samples, watchdogs, notices, what other processes ask of it."""

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Self
 
 from ..base.place import Place
 from ..engine.harvest import Harvest
+from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
-from ..jobs.ownership import Belongings
 from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
-from ..settings import Settings
 from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
+from .settings import AssistSettings
 from .watchdogs import Backlog, Heartbeat, Outages, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
@@ -45,10 +45,10 @@ class Assist:
     def __init__(
         self,
         harvest: Harvest,
-        settings: Settings,
+        settings: AssistSettings,
         traffic: Traffic,
         transport: Transport | None = None,
-        belongings: Belongings | None = None,
+        guard: Guard | None = None,
         begun: Callable[[], int] = lambda: 0,
     ) -> None:
         """`begun`: bytes of media that no book knows yet."""
@@ -60,7 +60,7 @@ class Assist:
         self._next_look = 0.0
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._told)
-        self._belongings = belongings
+        self._guard = guard
         pools = settings.pools_file
         self._home = Place(pools, name=pools, kind=StopHarvest)
         self._watches = self._new_watches()
@@ -82,8 +82,8 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
         ]
-        if self._belongings is not None:
-            watches.append(self._belongings.look)
+        if self._guard is not None:
+            watches.append(self._guard.look)
         if (transport := self._transport) is not None:
             limit = settings.transport.outbox_mb * 1e6
             tell, run_soon = self._teller("disk"), partial(self._clock.run_soon, TRANSPORT)
@@ -122,8 +122,8 @@ class Assist:
             self._clock.wait_for(TRANSPORT, self._harvest.stop)
         self._clock.close(PATIENCE_S)
         self._home()  # it may have gone since somebody last looked
-        if self._belongings is not None:
-            self._belongings.look()
+        if self._guard is not None:
+            self._guard.look()
             self.ask_graph()
         if self._harvest.fatal is not None:
             raise self._harvest.fatal
@@ -164,8 +164,8 @@ class Assist:
     def ask_graph(self) -> str:
         """Is it still ours? One that does not answer is waited for by whoever writes."""
         try:
-            if self._belongings is not None:
-                self._belongings.ask()
+            if self._guard is not None:
+                self._guard.ask()
         except Unavailable as error:
             return str(error)
         except Fatal as error:
@@ -193,9 +193,10 @@ class Assist:
 
     def _brief(self, running: Running | None) -> str:
         """A state that can no longer be read has already been told of."""
-        file = self._settings.pools_file
+        file, job = self._settings.pools_file, self._harvest.job.description
         try:
-            return brief(View(file, look(file), None, running, False, (), time.time()))
+            seen = look(file, job.whole_file)
+            return brief(View(file, seen, None, running, False, (), time.time(), job))
         except HarvestError:
             return ""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import UsageError
-from ..settings import NoticeSettings
+from .settings import NoticeSettings
 
 if TYPE_CHECKING:
     from apprise import Apprise, AppriseAsset, NotifyBase

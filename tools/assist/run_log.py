@@ -5,7 +5,6 @@ Promise: no secret is among it.
 
 from __future__ import annotations
 
-import logging
 import platform
 import shlex
 import time
@@ -14,12 +13,10 @@ from dataclasses import fields, is_dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from .. import VERSION
 from ..base.credentials import hidden
+from ..base.log import file_only
 from ..base.text import duration
-from ..settings import Settings
-
-logger = logging.getLogger(__name__)
+from ..base.version import VERSION
 
 LONGEST = 200  # characters of a setting: seeds may be many
 
@@ -27,7 +24,7 @@ LONGEST = 200  # characters of a setting: seeds may be many
 class Journal:
     """Of one run; its end is that of the `with`, good or bad."""
 
-    def __init__(self, settings: Settings, typed: Sequence[str]) -> None:
+    def __init__(self, settings: Any, typed: Sequence[str]) -> None:
         self._settings = settings
         self._typed = typed
         self._begun = time.monotonic()
@@ -35,21 +32,17 @@ class Journal:
 
     def __enter__(self) -> Self:
         command = hidden(shlex.join(["main.py", *self._typed]))
-        changed = ", ".join(changes(self._settings, Settings())) or "none"
+        changed = ", ".join(changes(self._settings, type(self._settings)())) or "none"
         python = f"Python {platform.python_version()}, {platform.system()}"
         text = "Sheaf %s (%s) begins: %s; settings that differ from the default: %s"
-        logger.info(text, VERSION, python, command, changed)
+        file_only.info(text, VERSION, python, command, changed)
         return self
 
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
         reason = self.verdict if error is None else str(error) or type(error).__name__
-        logger.info("ended after %s: %s", duration(time.monotonic() - self._begun), reason)
-
-
-def tell_progress(line: str) -> None:
-    logger.info("progress %s", line)
+        file_only.info("ended after %s: %s", duration(time.monotonic() - self._begun), reason)
 
 
 def changes(settings: Any, usual: Any) -> Iterator[str]:

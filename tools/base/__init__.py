@@ -1,0 +1,1 @@
+"""The floor, needing nothing of ours but the errors: text, files, locks, log, configuration."""

@@ -1,4 +1,4 @@
-"""A table of a TOML file becomes a dataclass: every value of its kind, every name a known one.
+"""A table of a TOML file changes a dataclass: every value of its kind, every name a known one.
 
 A field that is no part of a printed dataclass (`repr=False`) is no setting either.
 """
@@ -8,22 +8,34 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from ..errors import WrongSetting
 
 T = TypeVar("T")
 
 
-def build(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
-    types = get_type_hints(cls)
-    known = [each.name for each in fields(cls) if each.repr]  # type: ignore[arg-type]
+def build(usual: T, table: Mapping[str, Any], where: str = "") -> T:
+    """`usual`, but for what the table says."""
+    types = get_type_hints(type(usual))
+    known = [each.name for each in fields(usual) if each.repr]  # type: ignore[arg-type]
     for key in table:
         if key not in known:
             raise WrongSetting(where + key, unknown(where + key, key, known))
-    return cls(**{key: _convert(types[key], value, where + key) for key, value in table.items()})
+    given = {
+        key: _convert(types[key], value, where + key, getattr(usual, key))
+        for key, value in table.items()
+    }
+    return replace(usual, **given)  # type: ignore[type-var]
+
+
+def finite(text: str) -> float:
+    """For flags: nan and inf are no numbers."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
 
 
 def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> str:
@@ -36,12 +48,12 @@ def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> s
     return f"unknown setting {name}; {hint}"
 
 
-def _convert(wanted: Any, value: Any, name: str) -> Any:
-    if is_dataclass(wanted):
+def _convert(wanted: Any, value: Any, name: str, usual: Any) -> Any:
+    if is_dataclass(usual):
         if not isinstance(value, Mapping):
             sentence = f"{name} is a section: write [{name}] and its settings below it"
             raise WrongSetting(name, sentence)
-        return build(cast(type[Any], wanted), value, f"{name}.")
+        return build(usual, value, f"{name}.")
     accept, kind = KINDS[wanted]
     result = accept(value)
     if result is None:

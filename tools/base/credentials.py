@@ -9,18 +9,14 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from ..errors import UsageError
 
-PROXIES_VARIABLE = "SHEAF_PROXIES"
-NOTICES_VARIABLE = "SHEAF_NOTICES"
-NEO4J_VARIABLE = "SHEAF_NEO4J_PASSWORD"
-PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
-TRANSPORT_PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
-TRANSPORT_SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
-
+T = TypeVar("T")
 
 _LOGIN = re.compile(r"(?<=://)[^\s'\",]*@")
 _QUERY = re.compile(r"(://[^\s'\",?]*)\?[^\s'\",]*")
@@ -43,44 +39,34 @@ def key_variable(provider: str) -> str:
     return f"SHEAF_{provider.upper()}_KEY"
 
 
-def proxies(file: Path | None) -> tuple[str, ...]:
-    """Those of the environment and those of the file."""
-    return tuple(_lines(PROXIES_VARIABLE, file, ","))
+@runtime_checkable
+class HasSecrets(Protocol):
+    """A section of the settings that reads some of its values from elsewhere."""
+
+    def with_secrets(self) -> Self: ...
 
 
-def notices(file: Path | None) -> tuple[str, ...]:
-    """Where notices go. In the environment they stand on lines too: an address may hold a comma."""
-    lines = _lines(NOTICES_VARIABLE, file)
-    return tuple(line for line in lines if not line.startswith("#"))
+def with_secrets(settings: T) -> T:
+    """The same with what its sections read from the environment and from files of secrets."""
+    sections = {each.name: getattr(settings, each.name) for each in fields(settings)}  # type: ignore[arg-type]
+    found = {
+        name: section.with_secrets()
+        for name, section in sections.items()
+        if isinstance(section, HasSecrets)
+    }
+    return replace(settings, **found)  # type: ignore[type-var]
 
 
-def _lines(variable: str, file: Path | None, separator: str = "\n") -> Iterator[str]:
+def secret_lines(variable: str, file: Path | None, separator: str = "\n") -> tuple[str, ...]:
+    """Those of the environment, with `separator` between them, and those of the file."""
     text = os.environ.get(variable, "")
     if file is not None:
         text += "\n" + read_secret(file)
     lines = text.replace(separator, "\n").splitlines()
-    return (line.strip() for line in lines if line.strip())
+    return tuple(line.strip() for line in lines if line.strip())
 
 
-def neo4j_password(file: Path | None) -> str:
-    return _one(NEO4J_VARIABLE, file)
-
-
-def transport_secret(file: Path | None) -> str:
-    """What the two ends of a transport sign with."""
-    return _one(TRANSPORT_SECRET_VARIABLE, file)
-
-
-def passphrase() -> str:
-    """Of the private key."""
-    return _one(PASSPHRASE_VARIABLE, None)
-
-
-def transport_proxy() -> str:
-    return _one(TRANSPORT_PROXY_VARIABLE, None).strip()
-
-
-def _one(variable: str, file: Path | None) -> str:
+def one_secret(variable: str, file: Path | None = None) -> str:
     """The environment goes before the file."""
     found = os.environ.get(variable, "")
     if not found and file is not None:

@@ -8,19 +8,26 @@ import logging.handlers
 import re
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from tqdm import tqdm
 
+from .program import PACKAGE, as_typed_here
+from .say import nobody_reads
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
+
+file_only = logging.getLogger(f"{__name__}.file_only")
+"""What is logged here, no screen shows: start, hours and end of a run."""
 
 
 class _OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        message = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", record.getMessage())
+        message = _CONTROL.sub(
+            lambda match: f"\\x{ord(match[0]):02x}", as_typed_here(record.getMessage())
+        )
         record.msg, record.args = message, None
         return True
 
@@ -46,8 +53,12 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = self.format(record)
-        with suppress(OSError):  # whoever logs has something else to do
+        try:
             tqdm.write(line, file=sys.stderr)
+        except BrokenPipeError:
+            nobody_reads(sys.stderr)
+        except OSError:  # whoever logs has something else to do
+            pass
 
 
 class _Without(logging.Filter):
@@ -77,11 +88,11 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     )
     stderr = _AboveTheBars(sys.stderr)
     stderr.setLevel(shown)
-    stderr.addFilter(_Without("tools.assist.run_log"))
+    stderr.addFilter(_Without(file_only.name))
     handlers: list[logging.Handler] = [stderr]
     if file is not None:
         handlers.append(_Rotated(file))
-        handlers[-1].addFilter(_Without("tools.reports.progress"))
+        handlers[-1].addFilter(_Without(f"{PACKAGE}.reports.progress"))
     formatter = _Json() if as_json else logging.Formatter(_TEXT)
     for handler in handlers:
         handler.setFormatter(formatter)
@@ -89,6 +100,6 @@ def set_up(file: Path | None, level: str, as_json: bool, quiet: bool) -> None:
     # Others' debug lines are not ours to answer for: some hold what they send.
     others = max(logging.INFO, logging.getLevelNamesMapping()[level.upper()])
     logging.basicConfig(level=others, handlers=handlers, force=True)
-    for ours in ("tools", "__main__", "main"):
+    for ours in (PACKAGE, "__main__", "main"):
         logging.getLogger(ours).setLevel(level.upper())
     logging.getLogger("urllib3").setLevel("ERROR")

@@ -7,6 +7,8 @@ import unicodedata
 
 MORE = "..."
 SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
+# They turn the text around them, so that a name could pass for another one.
+_TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def duration(seconds: float) -> str:
@@ -102,6 +104,20 @@ def plain(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
+
+
+def one_line(text: str) -> str:
+    r"""One line without characters that steer a terminal or turn the text around them.
+
+    >>> one_line("a\x1b[31m\n b\u202ec ")
+    'a [31m bc'
+    """
+    kept = "".join(_steerless(character) for character in text if character not in _TURNS)
+    return " ".join(kept.split())
+
+
+def _steerless(character: str) -> str:
+    return " " if unicodedata.category(character) in ("Cc", "Cs") else character
 
 
 def width(text: str) -> int:

@@ -1,1 +1,1 @@
-"""One verb a module: its flags, its help, what it does."""
+"""What one verb of the command line does: a module for each, and what they share."""

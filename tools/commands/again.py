@@ -6,8 +6,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-SAMPLE, REAL = "the built-in sample", "ConceptNet"
-"""What is harvested, as a state remembers it."""
+from ..base.program import as_typed_here
+from ..jobs.registry import job_of
 
 _ONCE = re.compile(r"--fre(?:s|sh)?|--res(?:u|um|ume)?(?:=.*)?")  # argparse takes beginnings too
 _PASSWORD = re.compile(r"://[^/]*:[^/]*@")
@@ -26,11 +26,10 @@ def facts_of(typed: Sequence[str]) -> dict[str, str]:
 
 def command_of(facts: Mapping[str, str]) -> str:
     """By what the state remembers."""
-    flags, world = facts.get("command"), facts.get("world", REAL)
+    flags = facts.get("command")
     if flags is None:  # of an older version
-        whole = "--source FILE --all" if world.startswith("all of ") else ""
-        flags = "--sample" if world == SAMPLE else whole
-    return f"python main.py {flags}".strip()
+        flags = job_of(facts).command_before(facts)
+    return as_typed_here(f"python main.py {flags}".strip())
 
 
 def _is_resume(word: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from secrets import token_bytes, token_hex
 from threading import Event
@@ -13,8 +12,9 @@ from typing import NamedTuple
 from ..assist.inbox import request_shipping
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, HarvestError, NoRoom, Unreachable, UsageError
-from ..jobs.conceptnet import stages
 from ..jobs.ownership import check_media
+from ..jobs.registry import job_in
+from ..jobs.shipping import outbox_of, transport_of
 from ..journal.instance import only_instance
 from ..media.ledger import Ledger
 from ..reports.progress import bar
@@ -23,7 +23,7 @@ from ..settings import Settings
 from ..shipping.batch import Batch
 from ..shipping.outbox import Outbox
 from ..shipping.sftp import Node
-from ..transport import RAW, Transport
+from ..transport import RAW
 from .ship import Options
 
 LATEST = 10  # of the batches that have arrived are listed
@@ -55,7 +55,7 @@ def opened(settings: Settings) -> Pools:
             f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
             " give its --state"
         )
-    return Pools(settings.pools_file, stages(settings))
+    return Pools(settings.pools_file, job_in(settings.pools_file).stages(settings))
 
 
 def ship_here(settings: Settings, pools: Pools, options: Options) -> int:
@@ -74,19 +74,6 @@ def ship_here(settings: Settings, pools: Pools, options: Options) -> int:
     if not options.quiet:
         print(done)
     return 0
-
-
-def transport_of(
-    settings: Settings,
-    ledger: Ledger,
-    at_quiet_point: Callable[[Callable[[], None]], None],
-    stop: Event,
-) -> Transport:
-    return Transport(settings.transport, outbox_of(settings), ledger, at_quiet_point, stop)
-
-
-def outbox_of(settings: Settings) -> Outbox:
-    return Outbox(settings.media, int(settings.transport.volume_mb * 1e6))
 
 
 def list_batches(outbox: Outbox) -> int:

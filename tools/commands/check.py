@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..jobs.conceptnet_arguments import add_choices
+from ..jobs.registry import DEFAULT, job_named
 from . import flags
-from .harvest import add_choices, with_seeds
 
 EXAMPLES = (
     "python main.py check                 with the settings of sheaf.toml",
@@ -29,5 +30,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     from .trials import check  # it takes everything with it
 
-    settings = flags.load(options, seeds=options.seed)
-    return check(with_seeds(settings, options.all, options.quiet), options.quiet)
+    settings = job_named(DEFAULT).prepared(flags.load(options), options)
+    return check(settings, options.quiet)

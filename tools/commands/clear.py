@@ -11,12 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 from ..add import Graph
-from ..graphs.open import name_of, open_graph, visit_graph
+from ..conceptnet.graph import open_graph, visit_graph
+from ..graphs.open import name_of
 from ..journal.instance import only_instance
 from ..journal.snapshots import set_aside, set_pools_aside
+from ..reports.counts import counted
 from ..settings import Settings
 from . import flags
-from .counts import counted
 
 EXAMPLES = (
     "python clear.py --dry-run            say what is there, change nothing",

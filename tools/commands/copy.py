@@ -6,10 +6,11 @@ import argparse
 from contextlib import ExitStack, closing
 
 from ..add import Counts
+from ..conceptnet.graph import graph_counts, open_graph
 from ..errors import Fatal, Unavailable, Unreachable, UsageError
-from ..graphs.open import is_same, look, open_graph
+from ..graphs.open import is_same
+from ..reports.counts import counted
 from . import flags
-from .counts import counted
 from .graph import existing_graph
 
 EXAMPLES = (
@@ -63,7 +64,7 @@ def tell_copy(url: str, target: str, password: str) -> int:
     """What would be copied; a server is asked for its counts, nothing is made in it."""
     with closing(existing_graph(url, password)) as source:
         print(f"{url} holds {counted(source.counts())}: these would be copied")
-    there = look(target, password)
+    there = graph_counts(target, password)
     print(f"{target} " + (f"holds {counted(there)}" if there else "is not there yet"))
     print("nothing was copied (--dry-run)")
     return 0

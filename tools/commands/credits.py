@@ -33,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     from ..conceptnet.seeds import concept_named
-    from ..media import credits
+    from ..media.credits import as_csv, as_text
+    from ..media.graph_credits import credits
 
     if options.format not in FORMATS:
         raise UsageError(f"credits cannot print {options.format!r}: take text or csv")
@@ -41,10 +42,10 @@ def run(options: Options) -> int:
     languages = settings.filter.languages
     wanted = None if options.concept is None else [concept_named(options.concept, languages)]
     with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
-        found = credits.credits(graph, wanted)
+        found = credits(graph, wanted)
         if options.format == "csv":
-            credits.as_csv(found, sys.stdout)
+            as_csv(found, sys.stdout)
         else:
-            for line in credits.as_text(found):
+            for line in as_text(found):
                 print(line)
     return 0

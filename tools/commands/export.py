@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from ..conceptnet.rules import ALL_RELATIONS
 from ..errors import UsageError
 from ..exports.catalogue import DEFAULT, FORMATS, export, format_named
+from ..reports.counts import counted
 from . import flags
-from .counts import counted
 from .graph import existing_graph
 
 EXAMPLES = (
@@ -46,8 +48,7 @@ def run(options: Options) -> int:
     from ..reports.progress import bar
 
     folder, chosen = folder_of(options), format_named(options.format)
-    wishes = {} if options.split_seed is None else {"seed": options.split_seed}
-    if wishes and options.format != "pykeen":
+    if options.split_seed is not None and options.format != "pykeen":
         raise UsageError("--split-seed is for export --format pykeen, which alone splits")
     settings = flags.load(options)
     url, password = settings.graph_url, settings.neo4j.password
@@ -57,10 +58,17 @@ def run(options: Options) -> int:
         closing(existing_graph(url, password)) as graph,
         bar("exported", chosen.work(graph.counts()), options.quiet) as show,
     ):
-        export(graph, folder, show, options.format, **wishes)
+        export(graph, folder, show, options.format, **needs_of(options))
     if not options.quiet:
         print(f"{folder} is complete; {chosen.advice(folder)}")
     return 0
+
+
+def needs_of(options: Options) -> dict[str, Any]:
+    """What a format must know besides the graph."""
+    if options.format == "neo4j-csv":
+        return {"types": ALL_RELATIONS}
+    return {} if options.split_seed is None else {"seed": options.split_seed}
 
 
 def tell_export(url: str, password: str, folder: Path, name: str) -> int:

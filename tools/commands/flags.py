@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..base.values import finite as finite
+from ..base.values import whole as whole
+from ..jobs.conceptnet_arguments import add_filter as add_filter
+from ..jobs.conceptnet_arguments import add_language as add_language
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -47,51 +51,12 @@ def add_places(to: argparse.ArgumentParser, *names: str) -> None:
         group.add_argument(f"--{name}", **PLACES[name])
 
 
-def add_filter(to: argparse.ArgumentParser) -> None:
-    add = to.add_argument_group("what is kept").add_argument
-    add_language(to, add)
-    add("--relations", type=words, metavar="NAMES", help="these only, like IsA,PartOf, or all")
-    add("--with", dest="with_relations", type=words, metavar="NAMES", help="these as well")
-    add("--without", type=words, metavar="NAMES", help="all but these")
-    add("--min-weight", type=number, metavar="W", help="relations of at least this weight")
-
-
-def add_language(to: argparse.ArgumentParser, add: Any = None) -> None:
-    add = add or to.add_argument
-    add("--language", type=words, metavar="CODES", help="these languages, like en,de")
-
-
 def add_quiet(to: argparse.ArgumentParser) -> None:
     to.add_argument("-q", "--quiet", action="store_true", help="only errors")
 
 
 def add_dry_run(to: argparse.ArgumentParser, text: str) -> None:
     to.add_argument("--dry-run", action="store_true", help=text)
-
-
-def words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-
-
-def number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def finite(text: str) -> float:
-    """nan and inf are no numbers."""
-    if not math.isfinite(found := number(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return found
 
 
 def load(options: argparse.Namespace, **more: Any) -> Settings:

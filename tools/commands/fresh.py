@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from argparse import Namespace
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,18 +13,16 @@ from threading import Event
 from ..assist.assistant import Assist
 from ..base.say import say
 from ..engine.harvest import Harvest
+from ..engine.job import Description
 from ..errors import StopHarvest
-from ..graphs.open import is_there, open_graph
-from ..jobs.conceptnet import ConceptnetJob
 from ..journal.snapshots import set_aside
 from ..media.ledger import Ledger
 from ..settings import Settings
-from .harvest import Options
 
 
-def set_old_aside(settings: Settings, options: Options) -> None:
+def set_old_aside(job: Description, settings: Settings, options: Namespace) -> None:
     """Before there is a log: the old one goes with it."""
-    rehearse(settings, options)
+    rehearse(job, settings, options)
     way_back = ""
     if aside := set_aside(settings.state):
         say(f"the old state is set aside in {aside}")
@@ -35,23 +34,18 @@ def set_old_aside(settings: Settings, options: Options) -> None:
         say(f"to go back: the same command with {way_back.strip()} instead of --fresh")
 
 
-def rehearse(settings: Settings, options: Options) -> None:
+def rehearse(description: Description, settings: Settings, options: Namespace) -> None:
     """Raises what would end a new harvest at its start. What there is stays as it is."""
-    if settings.graph and is_there(settings.graph):
-        open_graph(settings.graph, settings.neo4j.password).close()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(scratch_folder(settings.state)))
+        folder, stop = Path(stack.enter_context(scratch_folder(settings.state))), Event()
         scratch = replace(settings, state=folder, media=folder / "m", graph="")
-        empty = stack.enter_context(closing(open_graph(scratch.graph_url)))
-        job = ConceptnetJob(scratch, empty, Event(), "", options.all, options.quiet)
-        stack.enter_context(closing(job))
-        run = Harvest(job, scratch.pools_file, Event(), scratch.attempts, scratch.stop_grace_s)
+        job = stack.enter_context(closing(description.rehearsed(settings, scratch, options, stop)))
+        run = Harvest(job, scratch.pools_file, stop, scratch.attempts, scratch.stop_grace_s)
         stack.enter_context(closing(run))
         Assist(run, scratch, dict)  # times, and addresses for notices
         logging.disable(logging.WARNING)  # the harvest itself says it again
         stack.callback(logging.disable, logging.NOTSET)
-        if not options.sample:  # which brings its own source
-            job.open(run.pools)
+        job.open(run)
 
 
 def scratch_folder(parent: Path) -> TemporaryDirectory[str]:

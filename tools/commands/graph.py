@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..add import Graph
+from ..conceptnet.graph import visit_graph
 from ..errors import UsageError
-from ..graphs.open import visit_graph
 
 
 def existing_graph(url: str, password: str) -> Graph:

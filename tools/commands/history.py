@@ -7,12 +7,12 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..add import Counts
+from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
-from ..graphs.open import look as look_at_graph
+from ..jobs.registry import job_in
 from ..journal.check import copies, inspect
 from ..journal.holder import running
 from ..journal.reader import all_samples, failed, look
@@ -81,7 +81,8 @@ def run(options: Options) -> int:
         return plot(file, options.plot)
     if options.watch is not None:
         return watch(file, settings, options.watch, options.json)
-    view = view_of(file, graph_counts(settings))
+    job = job_in(file)
+    view = view_of(file, job, stored_in(job, settings))
     print(as_json(view) if options.json else as_text(view, heading()), flush=True)
     return 0
 
@@ -93,19 +94,20 @@ def file_of(given: Path | None, settings: Settings) -> Path:
     return given / settings.pools_file.name if given.is_dir() else given
 
 
-def view_of(file: Path, graph: Counts | None) -> View:
+def view_of(file: Path, job: Description, stored: Mapping[str, int] | None) -> View:
     """Whoever holds the folder is asked before the file: a harvest that ends in between has then
     written down everything."""
     is_state = file.name == "pools.db"
     holder = running(file.parent) if is_state else None
     kept = copies(file) if is_state else ()
-    return View(file, look(file), graph, holder, not is_state, kept, time.time())
+    seen = look(file, job.whole_file)
+    return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
 
 
-def graph_counts(settings: Settings) -> Counts | None:
-    """None if there is no graph yet, or none that answers."""
+def stored_in(job: Description, settings: Settings) -> Mapping[str, int] | None:
+    """None if there is no store yet, or none that answers."""
     try:
-        return look_at_graph(settings.graph_url, settings.neo4j.password)
+        return job.stored(settings)
     except (Unreachable, Unavailable) as error:
         print(f"history: {error}", file=sys.stderr)
         return None
@@ -129,7 +131,7 @@ def check(file: Path) -> int:
 def plot(file: Path, picture: Path) -> int:
     from ..reports.plot import draw  # it takes matplotlib with it
 
-    draw(all_samples(file), picture)
+    draw(all_samples(file), picture, job_in(file))
     print(picture)
     return 0
 
@@ -139,11 +141,11 @@ def watch(file: Path, settings: Settings, seconds: float, for_programs: bool) ->
 
     is_screen = sys.stdout.isatty() and not for_programs
     gap = "" if is_screen else "\n"  # between one report and the next
-    graph = Seldom(lambda: graph_counts(settings))
+    stored = Seldom(lambda: stored_in(job_in(file), settings))
 
     def page() -> str:
         try:
-            view = view_of(file, graph())
+            view = view_of(file, job_in(file), stored())
         except HarvestError as error:  # the next look may find it again
             return f"history: {error}"
         return as_json(view) if for_programs else as_text(view, heading()) + gap
@@ -155,12 +157,12 @@ def watch(file: Path, settings: Settings, seconds: float, for_programs: bool) ->
 class Seldom:
     """Something that may take its time: asked anew only after twenty times as long."""
 
-    def __init__(self, ask: Callable[[], Counts | None]) -> None:
+    def __init__(self, ask: Callable[[], Mapping[str, int] | None]) -> None:
         self._ask = ask
-        self._answer: Counts | None = None
+        self._answer: Mapping[str, int] | None = None
         self._due = 0.0
 
-    def __call__(self) -> Counts | None:
+    def __call__(self) -> Mapping[str, int] | None:
         begun = time.monotonic()
         if begun >= self._due:
             self._answer = self._ask()

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from .. import VERSION
 from ..base.say import say
+from ..base.version import VERSION
 from .entry import entry
 from .parsing import Parser, command, parsed
 from .verbs import overview

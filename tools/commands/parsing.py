@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
+from ..base.program import as_typed_here
 from ..errors import UsageError
-from .verbs import HARVEST, VERBS
+from .verbs import HARVEST, JOBS, VERBS
 
 NEAR = 0.6
-PROGRAM = "python main.py"
+PROGRAM = as_typed_here("python main.py")
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,8 +90,9 @@ def parsed(words: Sequence[str]) -> Any:
 
 def command(verb: str) -> Any:
     """Its module: `EXAMPLES`, `Options`, `arguments(parser)`, `run(options)`, and `VALUES` where a
-    flag has only a few."""
-    return import_module(f".{VERBS[verb].module}", __package__)
+    flag has only a few. A job has all that too."""
+    module = import_module(f".{VERBS[verb].module}", __package__)
+    return module.JobCommand(verb) if verb in JOBS else module
 
 
 def spoken(verb: str) -> str:

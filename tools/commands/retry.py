@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     from ..assist.inbox import request_retry
     from ..engine.pools import Pools
-    from ..jobs.conceptnet import stages
+    from ..jobs.registry import job_in
     from ..journal.instance import only_instance
     from .again import command_of
 
@@ -37,7 +37,8 @@ def run(options: Options) -> int:
     if not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
     try:
-        with only_instance(settings.state), closing(Pools(file, stages(settings))) as pools:
+        stages = job_in(file).stages(settings)
+        with only_instance(settings.state), closing(Pools(file, stages)) as pools:
             command = command_of(pools.remembered())
             print(f"{pools.revive(reason):,} go back to work; `{command}` goes on")
     except AlreadyRunning:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from pathlib import Path
 
-from ..add import Graph
 from ..errors import UsageError
-from ..settings import Settings
 from . import flags
 from .graph import existing_graph
 
@@ -33,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     from ..conceptnet.seeds import concept_named
+    from ..jobs.conceptnet_results import latest_sheets
     from ..sheets.write import sheet  # it takes Pillow with it
 
     settings = flags.load(options)
@@ -45,16 +43,3 @@ def run(options: Options) -> int:
         else:
             raise UsageError(f"no concept has media in {settings.media} yet: name one")
     return 0
-
-
-def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
-    """Pages of the concepts that got media last, and their index; None if there are none."""
-    from ..media.ledger import Ledger
-    from ..reports.progress import bar
-    from ..sheets.write import index
-
-    concepts = Ledger(settings.media).latest(settings.extend.sheets)
-    if not concepts:
-        return None
-    with bar("pages", len(concepts), quiet) as show:
-        return index(graph, settings.media, concepts, settings.sheets, show)

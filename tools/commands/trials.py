@@ -19,9 +19,11 @@ from typing import NamedTuple
 from ..assist.notify import trials as notice_trials
 from ..base.text import amount, plain, size
 from ..conceptnet.api import JSON, ApiSource
+from ..conceptnet.graph import open_graph, visit_graph
 from ..errors import Fatal, GiveUp, HarvestError, StopHarvest, Unreachable, UsageError
-from ..graphs.open import is_embedded, open_graph, sqlite_path, visit_graph
+from ..graphs.open import is_embedded, sqlite_path
 from ..jobs.conceptnet import asks_strangers, client_of, wanted_by
+from ..jobs.conceptnet_plan import try_file
 from ..journal.holder import running
 from ..network.client import Client
 from ..providers import catalogue
@@ -148,15 +150,6 @@ def relations_of(seed: str, source: ApiSource) -> int:
         raise UsageError(f"{source.base} has nothing about the seed {seed}: {error}") from error
     except HarvestError as error:
         raise Unreachable(f"{source.base} does not answer about {seed}: {error}") from error
-
-
-def try_file(path: Path) -> str:
-    from ..conceptnet.dump.lines import Lines  # it takes numpy with it
-
-    lines = Lines(path)
-    if next(lines.chunks(), None) is None:
-        raise UsageError(f"{path} is empty: `python main.py download` fetches ConceptNet's dump")
-    return f"{path} can be read: {size(lines.size)}"
 
 
 def try_proxy(settings: Settings, url: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-HARVEST = "conceptnet"
-"""What is meant where no command is given."""
+from ..jobs import registry
+
+HARVEST = registry.DEFAULT
 
 
 class Verb(NamedTuple):
@@ -17,7 +18,7 @@ class Verb(NamedTuple):
     does: str
 
 
-JOBS = {HARVEST: Verb("harvest", "walk ConceptNet from seed concepts into a graph (the default)")}
+JOBS = {name: Verb("harvest", job.does) for name, job in registry.JOBS.items()}
 
 GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "harvest": {

@@ -19,7 +19,7 @@ from .index.index import Index
 from .rules import Filter
 
 if TYPE_CHECKING:
-    from ..settings import DumpSettings
+    from .settings import DumpSettings
 
 
 class DumpSource:

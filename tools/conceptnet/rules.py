@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .. import uri
+from ..add import Relation
 
 RELATIONS = (
     "IsA",
@@ -76,10 +77,19 @@ CONNECTIVES = {
 }
 """The relations that can be shown, and the words that join their ends in a search."""
 
+KEPT, TOO_LIGHT = "relations_kept", "relations_too_light"
+"""What the pools count: relations on all pages, and those that only weigh too little."""
+
 
 def is_showable(relation: str) -> bool:
     """Does a relation of this type get media? Every concept does."""
     return relation in CONNECTIVES
+
+
+def is_groundable(relation: Relation) -> bool:
+    """Can it be shown? And is its URI its own, not just what a page calls it?"""
+    expected = uri.assertion(f"/r/{relation.type}", relation.start, relation.end)
+    return is_showable(relation.type) and relation.uri == expected
 
 
 def search_text(owner: str) -> str:

@@ -1,0 +1,1 @@
+"""Hands out tasks, brings home what they found, moves URIs from pool to pool; knows no job."""

@@ -26,14 +26,18 @@ MOST_AT_ONCE = 2000  # measured with Neo4j: fewer cost its rate, more do not rai
 Store = Callable[[Sequence[Any]], None]
 """Writes the records of several tasks, all or nothing."""
 
-Verdict = Callable[[Task, Exception | None], None]
-"""Told of each task when it has moved on (None), or why it could not be stored."""
+Tell = Callable[[Task, Exception | None], None]
+"""Told of each task when it has moved on (None), or why it has not."""
+
+
+class TakenBack(Exception):
+    """The task went back to its pool meanwhile: what was brought for it comes too late."""
 
 
 class _Result(NamedTuple):
     task: Task
     done: Done
-    tell: Verdict
+    tell: Tell
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ class Committer(Thread):
                 raise Unavailable(f"the graph has not answered for {patience_s:.0f} s") from None
             done.result()  # it has begun, and takes a moment only
 
-    def put(self, task: Task, done: Done, tell: Verdict) -> None:
+    def put(self, task: Task, done: Done, tell: Tell) -> None:
         self._inbox.put(_Result(task, done, tell))
 
     def close(self, patience_s: float) -> bool:
@@ -108,7 +112,9 @@ class Committer(Thread):
                 return batch, _nothing
         return batch, result
 
-    def _settle(self, batch: Sequence[_Result]) -> None:
+    def _settle(self, results: Sequence[_Result]) -> None:
+        """What was taken back is not stored; if that happens amid storing, it does not move."""
+        batch = self._waited_for(results)
         records = [each.done.records for each in batch if each.done.records is not None]
         try:
             if records:
@@ -116,12 +122,20 @@ class Committer(Thread):
         except Exception as error:
             self._settle_failed(batch, error)
             return
-        self._pools.advance(*((each.task, each.done) for each in batch))
+        moved = self._pools.advance(*((each.task, each.done) for each in batch))
         if logger.isEnabledFor(logging.DEBUG):
             for task, done, _ in batch:
                 logger.debug("moved %s from %s to %s", task.uri, task.stage.active, done.to)
         for each in batch:
-            each.tell(each.task, None)
+            each.tell(each.task, None if each.task.token in moved else TakenBack())
+
+    def _waited_for(self, results: Sequence[_Result]) -> list[_Result]:
+        """Without those that were taken back, which are told so."""
+        leased = self._pools.still_leased(each.task for each in results)
+        for each in results:
+            if each.task.token not in leased:
+                each.tell(each.task, TakenBack())
+        return [each for each in results if each.task.token in leased]
 
     def _settle_failed(self, batch: Sequence[_Result], error: Exception) -> None:
         """One task's records may be to blame: alone, each gets its own verdict."""

@@ -18,15 +18,18 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from types import FrameType
-from typing import Protocol
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, media_for_people, pause_of
+from ..journal.facts import PAUSED, pause_of
 from ..journal.instance import SIGNALS
-from .committer import Committer, Store
+from .committer import Committer
+from .executor import Executor
+from .job import Job
 from .monitor import Monitor
 from .pools import Pools
-from .stage import Found, Stage, Worker
+from .receiver import receiver
+from .stage import Finisher
+from .threads import ThreadExecutor
 
 logger = logging.getLogger(__name__)
 
@@ -35,28 +38,17 @@ FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
 
 
-class Job(Protocol):
-    """What is harvested: stages in their order, the first URIs, and one worker for each stage."""
-
-    stages: Sequence[Stage]
-    seeds: Sequence[Found]
-    workers: Mapping[str, Worker]
-
-    @property
-    def store(self) -> Store:
-        """Where the records of finished tasks go."""
-
-    def identity(self) -> dict[str, str]:
-        """What must be the same when a harvest is resumed."""
-
-    def choices(self) -> dict[str, str]:
-        """What may differ when a harvest is resumed, but hardly on purpose."""
-
-
 class Harvest:
     def __init__(
-        self, job: Job, pools_file: Path, stop: Event, attempts: int, grace_s: float
+        self,
+        job: Job,
+        pools_file: Path,
+        stop: Event,
+        attempts: int,
+        grace_s: float,
+        executor: Executor | None = None,
     ) -> None:
+        """Without an executor threads of this process do the work."""
         self.job = job
         self.pools = Pools(pools_file, job.stages)
         self.stop = stop  # set: whoever waits for something gives up waiting
@@ -69,12 +61,27 @@ class Harvest:
         self.paused_since: float | None = None  # by the wall clock
         self.verdict = "done"
         self._committer = Committer(self.pools, job.store, self._note_end)
-        self.monitors: list[Monitor] = []
-        for stage in (each for each in job.stages if each.name in job.workers):
-            work, feeders = job.workers[stage.name], tuple(self.monitors)
-            self.monitors.append(
-                Monitor(stage, self.pools, work, self._committer, attempts, self._note_end, feeders)
+        self._executor = executor or ThreadExecutor(job.stages, job.workers)
+        self.monitors = self._monitors(attempts)
+        self._executor.open(receiver(self.pools, self.monitors))
+
+    def _monitors(self, attempts: int) -> list[Monitor]:
+        monitors: list[Monitor] = []
+        for stage in (each for each in self.job.stages if each.name in self.job.workers):
+            work, feeders = self.job.workers[stage.name], tuple(monitors)
+            monitors.append(
+                Monitor(
+                    stage,
+                    self.pools,
+                    self._executor,
+                    self._committer,
+                    attempts,
+                    self._note_end,
+                    feeders,
+                    work.begun if isinstance(work, Finisher) else tuple,
+                )
             )
+        return monitors
 
     def run(self, *ticks: Callable[[], None]) -> None:
         """Harvest until there is no more work or somebody stops it; raises what ended it badly.
@@ -128,6 +135,7 @@ class Harvest:
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
+        self._executor.close(0.0)  # `run` gave them their time
         if not self._committer.is_alive() or self._committer.close(STORE_PATIENCE_S):
             self.pools.close()
         else:
@@ -136,15 +144,11 @@ class Harvest:
     def _check_identity(self) -> None:
         """A state folder belongs to one harvest."""
         known = self.pools.remembered()
-        for key, value in self.job.identity().items():
-            if known.get(key, value) != value:
-                raise UsageError(
-                    f"{self._file.parent} holds a harvest of {known[key]}, not of {value}: give "
-                    f"another --state, or --fresh to set the old one aside"
-                )
+        require_same(self._file.parent, known, self.job.identity())
         for key, value in self.job.choices().items():
             if known.get(key, value) != value:
-                before, now = (_shown(key, each) for each in (known[key], value))
+                shown = self.job.description.choice_for_people
+                before, now = (shown(key, each) for each in (known[key], value))
                 text = "%s changed from %s to %s; what is finished is kept as it is"
                 logger.warning(text, key, before, now)
         new = {**self.job.identity(), **self.job.choices()}
@@ -220,5 +224,11 @@ class Harvest:
             monitor.stop()
 
 
-def _shown(key: str, value: str) -> str:
-    return media_for_people(value) if key == "media" else value
+def require_same(state: Path, known: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """UsageError if a state says of itself that it holds something else."""
+    for key, value in identity.items():
+        if known.get(key, value) != value:
+            raise UsageError(
+                f"{state} holds a harvest of {known[key]}, not of {value}: give another --state, "
+                f"or --fresh to set the old one aside"
+            )

@@ -1,4 +1,4 @@
-"""Hands out one stage's tasks to worker threads: a thread for each task that is at work.
+"""Decides what of one stage is handed out when, and what becomes of each error.
 
 Promise: never more tasks at once than the stage allows; a task that ends frees its place at once;
 the monitor ends exactly when there can be no more work. A source that answers nobody makes the
@@ -11,9 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
 from threading import Thread
-from typing import cast
 
 from ..errors import (
     NO_FILES,
@@ -27,9 +25,10 @@ from ..errors import (
     Unavailable,
     no_more_files,
 )
-from .committer import Committer
+from .committer import Committer, TakenBack
+from .executor import Answer, Executor, Verdict
 from .pools import Pools
-from .stage import Finisher, Stage, Task, Worker
+from .stage import Done, Stage, Task
 
 logger = logging.getLogger(__name__)
 
@@ -41,46 +40,24 @@ LONG_HOLD_S = 300.0  # for a shorter one nobody is ended with less than it could
 LONGEST_WAIT_S = 30.0  # a wait is only ever a hint: state is looked at again after it
 
 
-class WorkerThread(Thread):
-    """Works on one task at a time and then waits to be given the next.
-
-    A new thread for each task spent half of the processor's time on setting up and tearing down its
-    stack, with both cores waiting for each other.
-    """
-
-    def __init__(self, work: Callable[[Task], None], idle: list[WorkerThread]) -> None:
-        super().__init__(daemon=True)
-        self._work = work
-        self._idle = idle
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-
-    def give(self, task: Task | None) -> None:
-        """The next task; None is the end."""
-        self._tasks.put(task)
-        if self.ident is None:  # never begun; one that was told to end may have ended already
-            self.start()
-
-    def run(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            self._work(task)
-            self._idle.append(self)
-
-
 class Monitor(Thread):
     def __init__(
         self,
         stage: Stage,
         pools: Pools,
-        work: Worker,
+        executor: Executor,
         committer: Committer,
         attempts: int,
         on_end: Callable[[Fatal | None], None],
         feeders: Sequence[Monitor] = (),
+        begun: Callable[[], Sequence[str]] = tuple,
     ) -> None:
+        """`begun` names URIs that something has been gathered for."""
         super().__init__(name=f"monitor {stage.name}", daemon=True)
         self.stage = stage
         self._pools = pools
-        self._work = work
+        self._executor = executor
+        self._begun = begun
         self._committer = committer
         self._attempts = attempts
         self._on_end = on_end
@@ -92,12 +69,12 @@ class Monitor(Thread):
         self._rests = 0  # pauses in a row since somebody last got an answer
         self._rest_until = 0.0
         self._outage: tuple[float, str] | None = None  # since when, and why
-        self._idle: list[WorkerThread] = []  # taken from and given back to in single steps
 
     # --- asked from outside ----------------------------------------------------------------
 
     def pause(self) -> None:
         self._set(is_paused=True)
+        self._executor.recall(self.stage.name)
 
     def resume(self) -> None:
         self._set(is_paused=False)
@@ -105,6 +82,7 @@ class Monitor(Thread):
     def stop(self) -> None:
         """Hand out nothing more; tasks that run may finish."""
         self._set(is_stopping=True)
+        self._executor.recall(self.stage.name)
 
     def hold(self, holder: str, reason: str | None) -> None:
         """Begin nothing while anybody has a reason; if that takes long, what has begun is ended
@@ -116,6 +94,8 @@ class Monitor(Thread):
             if reason is not None:
                 self._holds[holder] = reason
             self._pools.changed.notify_all()
+        if reason is not None:
+            self._executor.recall(self.stage.name)
 
     @property
     def outage(self) -> tuple[float, str]:
@@ -134,7 +114,7 @@ class Monitor(Thread):
             return not waiting and all(feeder.is_over() for feeder in self._feeders)
 
     def take_back(self) -> int:
-        """Return what still runs to its pool; what those threads bring later is ignored."""
+        """Return what still runs to its pool; what is brought later is ignored."""
         tasks = self._pools.tasks(self.stage)
         for task in tasks:
             self._pools.retry_later(task, "the harvest was stopped", spent=False)
@@ -154,8 +134,7 @@ class Monitor(Thread):
             self._on_end(StopHarvest(f"a bug in Sheaf: {error!r}"))
         else:
             self._on_end(None)
-        while self._idle:
-            self._idle.pop().give(None)
+        self._executor.recall(self.stage.name)  # nobody has to wait for more
 
     def _wait_for_change(self) -> bool:
         """Wait while nothing can be handed out; is it over?"""
@@ -174,31 +153,26 @@ class Monitor(Thread):
 
     def _hand_out(self) -> None:
         """Fill every free place. Also called when a task has ended, to fill the place it leaves."""
-        while tasks := self._lease():
-            for task in tasks:
-                self._start(task)
+        while self._give():
+            pass
+
+    def _give(self) -> list[Task]:
+        with self._pools.changed:  # in one step: nobody sees a task that has no holder yet
+            if tasks := self._lease():
+                for task in tasks:
+                    logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
+                self._executor.give(tasks)
+            return tasks
 
     def _lease(self) -> list[Task]:
-        with self._pools.changed:  # places are counted and taken in one step
-            if places := self._free_places():
-                return self._pools.lease(self.stage, self._worker_thread, places)
-            if self._is_held_long() and (places := self._places()):
-                begun = self._begun()
-                return self._pools.lease_begun(self.stage, begun, self._worker_thread, places)
-            return []
-
-    def _start(self, task: Task) -> None:
-        logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
-        try:
-            cast(WorkerThread, task.thread).give(task)
-        except RuntimeError as error:  # the system gives no more threads now
-            self._settle(task, Unavailable(str(error)))
+        if places := self._free_places():
+            return self._pools.lease(self.stage, places)
+        if self._is_held_long() and (places := self._places()):
+            return self._pools.lease_begun(self.stage, self._begun(), places)
+        return []
 
     def _is_held_long(self) -> bool:
         return bool(self._holds) and time.monotonic() - self._held_since >= LONG_HOLD_S
-
-    def _begun(self) -> Sequence[str]:
-        return self._work.begun() if isinstance(self._work, Finisher) else ()
 
     def _free_places(self) -> int:
         """For what has not begun."""
@@ -209,7 +183,9 @@ class Monitor(Thread):
             return 0
         if time.monotonic() < self._rest_until:
             return 0
-        places = 1 if self._rests else self.stage.workers  # after a rest one task goes ahead
+        places = min(self.stage.workers, self._executor.places(self.stage.name))
+        if self._rests:  # one task goes ahead
+            places = min(places, 1)
         active = self._pools.count(self.stage.active)
         if self.stage.limit is not None:
             places = min(places, self.stage.limit - self._pools.done(self.stage))
@@ -235,51 +211,39 @@ class Monitor(Thread):
                 setattr(self, f"_{name}", value)
             self._pools.changed.notify_all()
 
-    # --- a worker's thread -----------------------------------------------------------------
+    # --- what comes back -------------------------------------------------------------------
 
-    def _worker_thread(self, task: Task) -> Thread:
-        try:
-            worker = self._idle.pop()
-        except IndexError:
-            worker = WorkerThread(self._run_task, self._idle)
-        worker.name = f"{self.stage.name} {task.uri}"
-        return worker
+    def came(self, task: Task, result: Done | Exception, answer: Answer) -> None:
+        if isinstance(result, Done):
+            self._committer.put(task, result, lambda task, error: self._ended(task, error, answer))
+        else:
+            self._ended(task, result, answer)
 
-    def _run_task(self, task: Task) -> None:
-        """The one catch-all: whatever happens, the URI goes somewhere."""
-        attempt = task.attempts + 1
-        logger.debug("Worker %s begins %s (attempt %d)", self.stage.name, task.uri, attempt)
-        begun = time.monotonic()
-        try:
-            done = self._work(task)
-            if logger.isEnabledFor(logging.DEBUG):
-                self._tell_end(task, begun, done.reason_group)
-            self._committer.put(task, done, self._ended)
-        except Exception as error:
-            self._tell_end(task, begun, repr(error))
-            self._ended(task, error)
-
-    def _tell_end(self, task: Task, begun: float, found: str) -> None:
-        seconds = time.monotonic() - begun
-        logger.debug(
-            "Worker %s ends %s after %.3f s: %s", self.stage.name, task.uri, seconds, found
-        )
-
-    def _ended(self, task: Task, error: Exception | None) -> None:
+    def _ended(self, task: Task, error: Exception | None, answer: Answer) -> None:
         """The task has moved on, or the error says what becomes of it; its place is free."""
         try:
-            if error is None:
-                self._rests, self._outage = 0, None
-            elif isinstance(error, HarvestError):
-                self._settle(task, error)
-            else:
-                self._settle(task, self._judge(task, error))
+            self._conclude(task, error, answer)
             self._hand_out()
         except Fatal as fatal:
             self._on_end(fatal)
 
+    def _conclude(self, task: Task, error: Exception | None, answer: Answer) -> None:
+        verdict: Verdict = "again"
+        try:
+            if error is None:
+                self._rests, self._outage = 0, None
+                verdict = "settled"
+            elif isinstance(error, TakenBack):
+                verdict = "stale"
+            else:
+                self._settle(task, self._judge(task, error))
+        finally:
+            answer(verdict)  # in any case: until then the place is not free
+
     def _judge(self, task: Task, error: Exception) -> HarvestError:
         """What the system lacks is nobody's fault; what nobody foresaw is a bug."""
+        if isinstance(error, HarvestError):
+            return error
         if isinstance(error, OSError) and error.errno in NO_FILES:
             return no_more_files(error)
         if isinstance(error, MemoryError):  # perhaps for this one only: others go on

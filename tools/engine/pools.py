@@ -10,44 +10,20 @@ is only what is being worked on and a window of what comes next.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from threading import Condition, Thread
 
-from ..journal.marks import Marked
-from .rows import LONGEST_DELAY_S, Register
-from .setback import SetBack
+from .leases import Leases
+from .notes import Notes
+from .pool import Pool
+from .rows import Register
 from .stage import Done, Found, Stage, Task
-from .window import Row, Window
-
-logger = logging.getLogger(__name__)
-
-
-class Pool(Mapping[str, Thread | None]):
-    """One pool, read like a dict. An `on_` pool maps a URI to its thread, the others to None."""
-
-    def __init__(self, pools: Pools, name: str) -> None:
-        self._pools = pools
-        self.name = name
-
-    def __len__(self) -> int:
-        return self._pools.count(self.name)
-
-    def __contains__(self, uri: object) -> bool:
-        return isinstance(uri, str) and self._pools.pool_of(uri) == self.name
-
-    def __getitem__(self, uri: str) -> Thread | None:
-        if uri not in self:
-            raise KeyError(uri)
-        return self._pools.thread_of(uri)
-
-    def __iter__(self) -> Iterator[str]:
-        return self._pools.uris(self.name)
+from .waiting import Waiting
+from .window import Row
 
 
-class Pools:
+class Pools(Notes):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
@@ -55,15 +31,10 @@ class Pools:
     """
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
-        self.changed = Condition()
+        super().__init__(Register(path, stages))
         self._stages = {stage.name: stage for stage in stages}
-        self._active: dict[str, dict[str, Task]] = {stage.name: {} for stage in stages}
-        self._windows = {stage.waiting: Window() for stage in stages}
-        self._register = Register(path, stages)
-        self._lonely: Task | None = None  # at work with nobody beside it
-        for pool, window in self._windows.items():
-            window.next_due = self._register.earliest_due(pool)
-        self._set_back = SetBack(self._register.last_seen())
+        self._leases = Leases(stages, self.next_lease_run)
+        self._waiting = Waiting(stages, self._register, self._leases, self.last_seen())
 
     @property
     def leases(self) -> int:
@@ -87,53 +58,39 @@ class Pools:
             known = sum(self.counts().values())
             with self._register.transaction():
                 arrivals = self._insert((group, group.depth or 0) for group in found)
-            self._enter(arrivals)
+            self._waiting.enter(arrivals)
             self.changed.notify_all()
             return sum(self.counts().values()) - known
 
-    def lease(
-        self, stage: Stage, thread_for: Callable[[Task], Thread], places: int = 1
-    ) -> list[Task]:
-        """The next tasks of a stage, each registered with its thread; fewer if few are ready."""
+    def lease(self, stage: Stage, places: int = 1) -> list[Task]:
+        """The next tasks of a stage, which nobody holds yet; fewer if few are ready."""
         with self.changed:
-            if not self.is_ready(stage):
-                return []
-            marked = self._marked_next(stage, places)
-            if not marked:
-                window = self._windows[stage.waiting]
-                rows = window.take(places, same_rank=stage.order == "levels")
-                return self._begin(stage, rows, thread_for)
-            if not marked[0].is_lonely:
-                rows = [each.row for each in marked if not each.is_lonely]
-                return self._begin(stage, rows, thread_for)
-            (self._lonely,) = tasks = self._begin(stage, [marked[0].row], thread_for)
+            rows, is_lonely = self._waiting.take(stage, places)
+            tasks = self._begin(stage, rows)
+            if is_lonely:
+                (self._leases.lonely,) = tasks
             return tasks
 
-    def lease_begun(
-        self,
-        stage: Stage,
-        begun: Sequence[str],
-        thread_for: Callable[[Task], Thread],
-        places: int = 1,
-    ) -> list[Task]:
+    def lease_begun(self, stage: Stage, begun: Sequence[str], places: int = 1) -> list[Task]:
         """Of these, the next that wait, due or not, to be ended with what they have."""
         with self.changed:
-            rows = self._waiting_among(stage, begun, places)
+            rows = self._waiting.among(stage, begun, places)
             if not rows:
                 return []
             self._register.make_ready(rows)
-            self._windows[stage.waiting].forget()  # they may be in it
-            tasks = self._begin(stage, rows, thread_for)
+            self._waiting.forget(stage.waiting)  # they may be in its window
+            tasks = self._begin(stage, rows)
             for task in tasks:
                 task.is_hurried = True
             return tasks
 
-    def advance(self, *steps: tuple[Task, Done]) -> None:
-        """These tasks are done here: move them on, and let in what they found."""
+    def advance(self, *steps: tuple[Task, Done]) -> set[int]:
+        """These tasks are done here: move them on, and let in what they found. The tokens of those
+        that were moved, not being taken back meanwhile."""
         with self.changed:
-            live = [step for step in steps if self._is_leased(step[0])]
+            live = [step for step in steps if self._leases.holds(step[0])]
             if not live:
-                return
+                return set()
             with self._register.transaction():
                 moved = self._move_on(live)
                 arrivals = self._insert(_found_by(live))
@@ -141,33 +98,33 @@ class Pools:
                     self._register.count_up(done.tally)
             for task, _ in live:
                 self._release(task)
-            self._enter(moved)
-            self._enter(arrivals)
+            self._waiting.enter(moved)
+            self._waiting.enter(arrivals)
             if (moved.keys() | arrivals.keys()) - {task.stage.waiting for task, _ in live}:
                 self.changed.notify_all()  # work for another stage
+            return {task.token for task, _ in live}
 
     def retry_later(self, task: Task, reason: str, delay: float = 0.0, spent: bool = True) -> None:
         """Back to the waiting pool, not before `delay` seconds; `spent` counts an attempt."""
         with self.changed:
-            if not self._is_leased(task):
+            if not self._leases.holds(task):
                 return
-            self._heed_clock()
+            self._waiting.heed_clock()
             pool, attempts = task.stage.waiting, task.attempts + spent
             not_before = time.time() + delay if delay > 0 else 0.0
             with self._register.transaction():
                 self._register.leave([task], pool, task.rank, attempts, not_before, reason)
             self._release(task)
             if not_before:
-                window = self._windows[pool]
-                window.next_due = min(window.next_due or not_before, not_before)
+                self._waiting.delay(pool, not_before)
             else:
-                self._enter({pool: [_row(task, task.rank, attempts)]})
+                self._waiting.enter({pool: [_row(task, task.rank, attempts)]})
             self.changed.notify_all()
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
         with self.changed:
-            if self._is_leased(task):
+            if self._leases.holds(task):
                 with self._register.transaction():
                     self._register.leave(
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
@@ -180,7 +137,7 @@ class Pools:
             with self._register.transaction():
                 revived = self._register.revive(reason)
             for pool in (pool for pool, count in revived.items() if count):
-                self._windows[pool].forget()
+                self._waiting.forget(pool)
             self.changed.notify_all()
             return sum(revived.values())
 
@@ -191,7 +148,7 @@ class Pools:
             stage = self._stages.get(pool[3:])
             if stage is None:
                 return self._register.counts[pool]
-            leased = len(self._active[stage.name])
+            leased = self._leases.number(stage)
             return leased if pool == stage.active else self._register.counts[pool] - leased
 
     def counts(self) -> dict[str, int]:
@@ -209,40 +166,38 @@ class Pools:
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
-            self._heed_clock()
-            window = self._windows[stage.waiting]
-            due = window.next_due
-            if due is not None and not 0 < due - time.time() <= LONGEST_DELAY_S:
-                self._promote_due(stage.waiting)
-            if not window.rows and window.horizon is not None:
-                window.fill(self._register.ready(stage, window.horizon[1]))
-            marked = self._marked_next(stage, 1)
-            rows = [each.row for each in marked] or window.rows
-            if not rows or self._lonely is not None:
-                return False
-            if marked and marked[0].is_lonely and any(self._active.values()):
-                return False
-            return stage.order != "levels" or not self._is_level_unfinished(stage, rows[0][0])
+            return self._waiting.is_ready(stage)
 
     def is_waiting(self, stage: Stage, uris: Sequence[str]) -> bool:
         """Could one of these be leased, due or not?"""
         with self.changed:
-            return bool(self._waiting_among(stage, uris, 1))
+            return bool(self._waiting.among(stage, uris, 1))
 
     def tasks(self, stage: Stage) -> list[Task]:
         with self.changed:
-            return list(self._active[stage.name].values())
+            return self._leases.of(stage)
 
-    def thread_of(self, uri: str) -> Thread | None:
+    def still_leased(self, tasks: Iterable[Task]) -> set[int]:
+        """The tokens of those that were not taken back meanwhile."""
         with self.changed:
-            tasks = (active[uri] for active in self._active.values() if uri in active)
-            return next((task.thread for task in tasks), None)
+            return {task.token for task in tasks if self._leases.holds(task)}
+
+    def task(self, token: int) -> Task | None:
+        """The task that was handed out with this token, if it is still out. Without the lock, for
+        which whoever brings a result would wait: a single look, and asked again before it counts.
+        """
+        return self._leases.with_token(token)
+
+    def holder_of(self, uri: str) -> str | None:
+        """Empty if it is handed out and nobody has begun it."""
+        with self.changed:
+            task = self._leases.task_of(uri)
+            return None if task is None else task.holder
 
     def pool_of(self, uri: str) -> str | None:
         with self.changed:
-            for stage in self._stages.values():
-                if uri in self._active[stage.name]:
-                    return stage.active
+            if task := self._leases.task_of(uri):
+                return task.stage.active
             return self._register.pool_of(uri)
 
     def uris(self, pool: str) -> Iterator[str]:
@@ -261,19 +216,7 @@ class Pools:
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
         """How long until a delayed URI of this stage is ready; None if none is delayed."""
-        due = self._windows[stage.waiting].next_due
-        return None if due is None else max(0.0, due - time.time())
-
-    # --- what is written beside the moves --------------------------------------------------
-
-    def remember(self, facts: Mapping[str, str]) -> None:
-        """Write down what a later start must know about this harvest."""
-        with self.changed, self._register.transaction():
-            self._register.remember(facts)
-
-    def remembered(self) -> dict[str, str]:
-        with self.changed:
-            return self._register.remembered()
+        return self._waiting.seconds_to_next_due(stage)
 
     def make_durable(self) -> None:
         """Everything so far survives a power cut."""
@@ -283,36 +226,6 @@ class Pools:
     def snapshot(self, keep: int) -> Path:
         """Copy the state as it is now; nobody waits for it."""
         return self._register.snapshot(keep)
-
-    def next_run(self) -> int:
-        """The number of this run, for its samples."""
-        with self.changed:
-            return self._register.next_run()
-
-    def seconds_worked(self) -> float:
-        """In all runs so far, by their samples."""
-        with self.changed:
-            return self._register.seconds_worked()
-
-    def sample(
-        self,
-        run: int,
-        elapsed: float,
-        traffic: Mapping[str, tuple[int, int]],
-        replaced: float | None = None,
-        stays: bool = True,
-    ) -> None:
-        """Write down how far it is now, and how many requests and bytes each host had since the
-        last time; the sample of the moment `replaced` goes. One that stays is worth tidying up
-        the old ones."""
-        with self.changed, self._register.transaction():
-            counts = self._register.counts | self.counts()
-            self._register.sample(run, elapsed, counts, traffic, replaced, stays)
-
-    def note_clock_work(self, name: str, ended: float, is_done: bool, text: str) -> None:
-        """Write down how a piece of work of the clock ended."""
-        with self.changed, self._register.transaction():
-            self._register.note_clock_work(name, ended, is_done, text)
 
     # --- inside ----------------------------------------------------------------------------
 
@@ -328,7 +241,7 @@ class Pools:
 
     def _insert_into(self, pool: str, uris: list[tuple[str, int | None, int]]) -> list[Row]:
         best = min((rank or 0 for _, rank, _ in uris), default=0)
-        if pool in self._windows and self._windows[pool].reaches(best):
+        if self._waiting.reaches(pool, best):
             return self._register.insert_and_read(pool, uris)
         self._register.insert(pool, uris)
         return []
@@ -343,74 +256,22 @@ class Pools:
         entering: dict[str, list[Row]] = {}
         for (_, to, rank), tasks in groups.items():
             self._register.leave(tasks, to, rank)
-            if to in self._windows:
+            if to in self._waiting:
                 entering.setdefault(to, []).extend(_row(task, rank, 0) for task in tasks)
         return entering
 
-    def _heed_clock(self) -> None:
-        """Delays end by the wall clock, over restarts too: if it is set back, so are their ends."""
-        if not (seconds := self._set_back.seconds()):
-            return
-        logger.warning("the clock was set back by %.0f s: delays end that much earlier", seconds)
-        with self._register.transaction():
-            self._register.bring_forward(seconds)
-        for pool, window in self._windows.items():
-            window.next_due = self._register.earliest_due(pool)
-
-    def _promote_due(self, pool: str) -> None:
-        with self._register.transaction():
-            rows = self._register.promote(pool)
-        self._enter({pool: rows})
-        self._windows[pool].next_due = self._register.earliest_due(pool)
-
-    def _waiting_among(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:
-        is_possible = bool(uris) and count > 0 and self._lonely is None
-        return self._register.named(stage, uris, count) if is_possible else []
-
-    def _begin(
-        self, stage: Stage, rows: list[Row], thread_for: Callable[[Task], Thread]
-    ) -> list[Task]:
+    def _begin(self, stage: Stage, rows: Sequence[Row]) -> list[Task]:
+        if not rows:
+            return []
+        tasks = self._leases.make(stage, rows)
         self._register.lease(stage, rows)
-        tasks = [_task(stage, row) for row in rows]
-        for task in tasks:
-            task.thread = thread_for(task)
-            self._active[stage.name][task.uri] = task
+        self._leases.begin(tasks)
         return tasks
 
-    def _marked_next(self, stage: Stage, count: int) -> list[Marked]:
-        """Those that were at work when a process died, if it is their turn: nobody else is left, or
-        nobody else of their level. All of them are of one level, where levels count."""
-        rows = self._windows[stage.waiting].rows
-        if rows and stage.order != "levels":
-            return []
-        marked = self._register.marked(stage, count)
-        if not marked or stage.order != "levels":
-            return marked
-        level = marked[0].row[0]
-        is_turn = not rows or level < rows[0][0]
-        return [each for each in marked if each.row[0] == level] if is_turn else []
-
-    def _is_leased(self, task: Task) -> bool:
-        """False for a task that was taken back meanwhile: whatever it brings comes too late."""
-        return self._active[task.stage.name].get(task.uri) is task
-
     def _release(self, task: Task) -> None:
-        active = self._active[task.stage.name]
-        del active[task.uri]
-        if task is self._lonely:
-            self._lonely = None
-        if not active:
+        self._leases.end(task)
+        if not self._leases.number(task.stage):
             self.changed.notify_all()
-
-    def _enter(self, arrivals: Mapping[str, list[Row]]) -> None:
-        for pool, rows in arrivals.items():
-            if rows:
-                self._windows[pool].add(rows)
-
-    def _is_level_unfinished(self, stage: Stage, rank: int) -> bool:
-        if any((task.rank or 0) < rank for task in self._active[stage.name].values()):
-            return True
-        return self._register.is_delayed_above(stage.waiting, rank)
 
 
 def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:
@@ -418,11 +279,6 @@ def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]
     for task, done in steps:
         for group in done.found:
             yield group, task.depth + 1 if group.depth is None else group.depth
-
-
-def _task(stage: Stage, row: Row) -> Task:
-    key, id_, uri, depth, attempts = row
-    return Task(id_, uri, stage, None if stage.order == "fifo" else key, depth, attempts)
 
 
 def _row(task: Task, rank: int | None, attempts: int) -> Row:

@@ -12,14 +12,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from ..base.checkpoint import Checkpointer
 from ..errors import StopHarvest
-from ..journal.marks import REASON, Marked, Marks
 from ..journal.schema import FAILED
 from ..journal.snapshots import open_state, snapshot
+from .marks import REASON, Marked, Marks
 from .stage import Stage, Task
 from .window import SIZE, Row
 
@@ -27,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
 CHECKPOINT_EVERY = 10_000  # rows written
-EVERY_MINUTE_S = 7 * 86_400.0  # so long samples are kept as they are; then every tenth
 
 INSERT = (
     "INSERT OR IGNORE INTO uri (uri, pool, rank, depth) "
@@ -55,7 +55,6 @@ PROMOTE = (
     "not_before > ?) RETURNING coalesce(rank, 0), id, uri, depth, attempts"
 )
 BRING_FORWARD = "UPDATE uri SET not_before = max(1.0, not_before - ?) WHERE not_before > 0"
-LAST_SEEN = "SELECT time FROM sample ORDER BY run DESC, elapsed DESC LIMIT 1"
 REVIVE = (
     "UPDATE uri SET pool = failed_in, failed_in = NULL, attempts = 0, reason = NULL "
     f"WHERE pool = {FAILED} AND failed_in = ? AND instr(lower(coalesce(reason, '')), lower(?))"
@@ -73,22 +72,6 @@ SOME_OF_POOL = (
     "SELECT id, uri FROM uri WHERE pool = ? AND id > ? AND id NOT IN (SELECT id FROM lease) "
     "ORDER BY id LIMIT 1000"
 )
-ADD_TO_HOST = (
-    "INSERT INTO host VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-    "requests = requests + excluded.requests, bytes = bytes + excluded.bytes"
-)
-SAMPLE = (
-    "INSERT OR REPLACE INTO sample SELECT ?, ?, ?, ?, "
-    "coalesce(sum(requests), 0), coalesce(sum(bytes), 0) FROM host"
-)
-FORGET_SAMPLE = "DELETE FROM sample WHERE run = ? AND elapsed = ?"
-THIN_OUT = "DELETE FROM sample WHERE time < ? AND CAST(elapsed / 60 AS INTEGER) % 10"
-CHORE = {
-    True: "INSERT INTO chore (name, done_at, done) VALUES (?, ?, ?) ON CONFLICT (name) "
-    "DO UPDATE SET done_at = excluded.done_at, done = excluded.done",
-    False: "INSERT INTO chore (name, failed_at, failure) VALUES (?, ?, ?) ON CONFLICT (name) "
-    "DO UPDATE SET failed_at = excluded.failed_at, failure = excluded.failure",
-}
 
 
 class Register:
@@ -191,28 +174,9 @@ class Register:
         for name, number in numbers.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def sample(
-        self,
-        run: int,
-        elapsed: float,
-        counts: Mapping[str, int],
-        traffic: Mapping[str, tuple[int, int]],
-        replaced: float | None = None,
-        stays: bool = True,
-    ) -> None:
-        now = time.time()
-        hosts = [(host, *numbers) for host, numbers in traffic.items()]
-        self._db.executemany(ADD_TO_HOST, hosts)
-        self._db.execute(FORGET_SAMPLE, (run, replaced))
-        self._db.execute(SAMPLE, (run, elapsed, now, as_json(counts)))
-        if stays:  # it reads them all
-            self._db.execute(THIN_OUT, (now - EVERY_MINUTE_S,))
-
-    def note_clock_work(self, name: str, ended: float, is_done: bool, text: str) -> None:
-        self._db.execute(CHORE[is_done], (name, ended, text))
-
-    def remember(self, facts: Mapping[str, str]) -> None:
-        self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+    def write(self, statement: str, *rows: Sequence[object]) -> None:
+        """This and `read` are for what lies beside the pools in the same file."""
+        self._db.executemany(statement, rows)
 
     # --- without one -----------------------------------------------------------------------
 
@@ -230,6 +194,15 @@ class Register:
             self._db.execute(LEASE, (stage.name, as_json([row[1] for row in rows])))
         self.leases += len(rows)
 
+    def write_through(self, statement: str, *values: object) -> list[Any]:
+        """As `write`, and on the disk when this returns."""
+        with self._stop_if_unwritable():
+            self._db.execute("PRAGMA synchronous = FULL")
+            try:
+                return self._db.execute(statement, values).fetchall()
+            finally:
+                self._db.execute("PRAGMA synchronous = NORMAL")
+
     def make_durable(self) -> None:
         """Everything so far is on the disk, and the log is empty."""
         with self._stop_if_unwritable():
@@ -241,22 +214,8 @@ class Register:
         with self._checkpointer.at_rest():
             return snapshot(self.path, keep)
 
-    def next_run(self) -> int:
-        (last,) = self._db.execute("SELECT coalesce(max(run), 0) FROM sample").fetchone()
-        return int(last) + 1
-
-    def last_seen(self) -> float | None:
-        """What the wall clock showed when the latest sample was taken."""
-        row = self._db.execute(LAST_SEEN).fetchone()
-        return row[0] if row else None
-
-    def seconds_worked(self) -> float:
-        longest = "SELECT max(elapsed) AS longest FROM sample GROUP BY run"
-        (seconds,) = self._db.execute(f"SELECT total(longest) FROM ({longest})").fetchone()
-        return float(seconds)
-
-    def remembered(self) -> dict[str, str]:
-        return dict(self._db.execute("SELECT key, value FROM meta"))
+    def read(self, question: str) -> list[Any]:
+        return self._db.execute(question).fetchall()
 
     def pool_of(self, uri: str) -> str | None:
         row = self._db.execute(POOL_OF, (uri,)).fetchone()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from threading import Thread
 from typing import Literal, Protocol, runtime_checkable
 
 Order = Literal["fifo", "deepest", "levels", "priority"]
@@ -45,7 +44,11 @@ class Stage:
 
 @dataclass(slots=True)
 class Task:
-    """A leased URI."""
+    """A leased URI: plain data, which may travel to another process.
+
+    The token is that of no other lease, now or later; whoever brings a result names it. The holder
+    is the name of who works on it: one place, which works on nothing else meanwhile.
+    """
 
     id: int
     uri: str
@@ -54,7 +57,8 @@ class Task:
     depth: int
     attempts: int
     is_hurried: bool = field(default=False, compare=False)  # to be ended with what it has
-    thread: Thread = field(init=False, repr=False, compare=False)
+    token: int = 0
+    holder: str = field(default="", compare=False)  # empty: nobody has begun
     begun: float = field(default_factory=time.monotonic, repr=False, compare=False)
 
 

@@ -1,0 +1,1 @@
+"""A graph as files for other tools: the catalogue of formats, a module for each."""

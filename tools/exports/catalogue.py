@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..add import Counts, Graph
 from ..errors import UsageError
@@ -123,10 +123,10 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def export(graph: Graph, folder: Path, show: Show, name: str = DEFAULT, **options: int) -> None:
+def export(graph: Graph, folder: Path, show: Show, name: str = DEFAULT, **options: Any) -> None:
     """Options are those of the format."""
     chosen = format_named(name)
     contents = fill(f"In it: {chosen.contents}", 100, break_on_hyphens=False)
-    write = import_module(f"tools.exports.catalogue.{chosen.module}").write
+    write = import_module(f".{chosen.module}", __package__).write
     with graph.still() as moment, new_folder(folder, README.format(contents=contents)) as part:
         write(moment, part, show, **options)

@@ -7,13 +7,13 @@ an empty one. Lists are joined by a character that no path holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from ..add import KINDS, Graph
 from ..graphs.copy import Part, Show, parts
-from ..graphs.cypher import CREATE_SCHEMA
+from ..graphs.cypher import TypedTexts
 from .tables import Row, rows, text_files
 
 LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
@@ -28,19 +28,20 @@ HEADERS = {
 BETWEEN_ITEMS = "\x1f"
 
 
-def write(graph: Graph, folder: Path, show: Show) -> None:
+def write(graph: Graph, folder: Path, show: Show, types: Sequence[str] = ()) -> None:
+    """`types` of relations get constraints in schema.cypher: all that a harvest may store."""
     for name, header in HEADERS.items():
         (folder / f"{name}-header.csv").write_text(f"{header}\n", encoding="utf-8")
-    (folder / "schema.cypher").write_text(_schema(), encoding="utf-8")
+    (folder / "schema.cypher").write_text(_schema(types), encoding="utf-8")
     with text_files(folder, [f"{name}.csv" for name in HEADERS]) as files:
         for part in parts(graph):
             _write_part(part, files)
             show(part.size)
 
 
-def _schema() -> str:
+def _schema(types: Sequence[str]) -> str:
     """An import makes no constraints; a harvest into the database would make these."""
-    return "".join(f"{query};\n" for query in CREATE_SCHEMA.values())
+    return "".join(f"{query};\n" for query in TypedTexts(types).create_schema.values())
 
 
 def _write_part(part: Part, files: Mapping[str, TextIO]) -> None:

@@ -1,0 +1,1 @@
+"""Where records go: SQLite or Neo4j, and from one into another."""

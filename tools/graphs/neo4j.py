@@ -28,8 +28,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from .. import uri
-from ..add import Counts, Entity, Media, Relation, by_kind, unseen, with_ends
+from ..add import Counts, Entity, Media, Relation, by_kind, relation_type, unseen, with_ends
 from ..errors import (
     GiveUp,
     HarvestError,
@@ -95,9 +94,11 @@ class Address(NamedTuple):
 
 
 class Neo4jGraph:
-    def __init__(self, address: Address, password: str) -> None:
-        """Raises Unreachable if the server, the user or the database is not to be had."""
+    def __init__(self, address: Address, password: str, types: Sequence[str]) -> None:
+        """`types` of relations are those it can hold. Raises Unreachable if the server, the user or
+        the database is not to be had."""
         self._address = address
+        self._typed = cypher.TypedTexts(types)
         self.members = Neo4jMembers(str(address), self._read, self._change)
         auth = (address.user, password) if password else None
         with self._explained():
@@ -115,7 +116,7 @@ class Neo4jGraph:
     def prepare(self) -> None:
         """Make the constraints and indexes that are missing."""
         known = {name for (name,) in self._read(cypher.KNOWN_SCHEMA)}
-        missing = [query for name, query in cypher.CREATE_SCHEMA.items() if name not in known]
+        missing = [query for name, query in self._typed.create_schema.items() if name not in known]
         try:
             if missing:
                 self._commit(_create, missing)
@@ -131,18 +132,18 @@ class Neo4jGraph:
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
         links = sorted({each.uri: each for each in relations}.values(), key=BY_TYPE)
         nodes = sorted(with_ends(entities, links))
-        for type_ in {each.type for each in links} - cypher.WRITE_RELATIONS.keys():
+        for type_ in {each.type for each in links} - self._typed.write_relations.keys():
             raise GiveUp(f"{type_!r} is no type of relation that is stored")
-        return self._commit(_write, nodes, links) if nodes else 0
+        return self._commit(_write, self._typed, nodes, links) if nodes else 0
 
     def attach(self, media: Mapping[str, Sequence[Media]]) -> None:
         if media:
-            self._commit(_attach, media)
+            self._commit(_attach, self._typed, media)
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
         """Only what is ours, a page at a time: one transaction could not hold it all. Relations go
         first, so that no entity takes a million of them with it."""
-        relations = [cypher.DELETE_RELATIONS[type_] for type_ in self.relations_by_type()]
+        relations = [self._typed.delete_relations[type_] for type_ in self.relations_by_type()]
         for query in (*relations, cypher.DELETE_MEDIA, cypher.DELETE_ENTITIES):
             while number := self._commit(_rows, query, {"page": PAGE})[0][0]:
                 deleted(number)
@@ -161,23 +162,25 @@ class Neo4jGraph:
         return Counts(entities, sum(self.relations_by_type().values()), media)
 
     def relations_by_type(self) -> dict[str, int]:
-        found = [(type_, number) for type_, number in self._read(cypher.COUNT_BY_TYPE) if number]
+        found = [
+            (type_, number) for type_, number in self._read(self._typed.count_by_type) if number
+        ]
         return dict(sorted(found, key=lambda row: (-row[1], row[0])))
 
     def neighbours(self, concept: str) -> list[Relation]:
-        return [Relation(*row) for row in self._read(cypher.NEIGHBOURS, concept=concept)]
+        return [Relation(*row) for row in self._read(self._typed.neighbours, concept=concept)]
 
     def entities(self) -> Iterator[Entity]:
         return (Entity(*row) for row in self._pages(cypher.READ_ENTITIES))
 
     def relations(self) -> Iterator[Relation]:
         for type_ in self.relations_by_type():
-            yield from (Relation(*row) for row in self._pages(cypher.READ_RELATIONS[type_]))
+            yield from (Relation(*row) for row in self._pages(self._typed.read_relations[type_]))
 
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         paths: dict[str, list[str]] = {}
-        for type_, group in groupby(sorted(owners, key=_type_of), _type_of):
-            query = cypher.RELATIONS_WITH_MEDIA[type_] if type_ else cypher.ENTITIES_WITH_MEDIA
+        for type_, group in groupby(sorted(owners, key=relation_type), relation_type):
+            query = self._typed.relations_with_media[type_] if type_ else cypher.ENTITIES_WITH_MEDIA
             for owner, *lists in self._read(query, owners=list(group)):
                 paths[owner] = [path for each in lists if each for path in each]
         wanted = [path for each in paths.values() for path in each]
@@ -197,7 +200,9 @@ class Neo4jGraph:
         number = self._count_of(cypher.HOLDS_ENTITIES, [each.uri for each in entities])
         number += self._count_of(cypher.HOLDS_MEDIA, [each.path for each in media])
         for type_, group in groupby(sorted(relations, key=BY_TYPE), attrgetter("type")):
-            number += self._count_of(cypher.HOLDS_RELATIONS[type_], [each.uri for each in group])
+            number += self._count_of(
+                self._typed.holds_relations[type_], [each.uri for each in group]
+            )
         return number
 
     def _count_of(self, query: str, keys: Sequence[str]) -> int:
@@ -274,10 +279,15 @@ def _rows(tx: ManagedTransaction, query: str, parameters: dict[str, Any]) -> Row
 
 
 @unit_of_work(timeout=TRANSACTION_S)
-def _write(tx: ManagedTransaction, nodes: Sequence[Entity], links: Sequence[Relation]) -> int:
+def _write(
+    tx: ManagedTransaction,
+    typed: cypher.TypedTexts,
+    nodes: Sequence[Entity],
+    links: Sequence[Relation],
+) -> int:
     tx.run(cypher.WRITE_ENTITIES, rows=[list(each) for each in nodes]).consume()
     return sum(
-        tx.run(cypher.WRITE_RELATIONS[type_], rows=[list(each) for each in group]).single(
+        tx.run(typed.write_relations[type_], rows=[list(each) for each in group]).single(
             strict=True
         )[0]
         for type_, group in groupby(links, attrgetter("type"))
@@ -285,23 +295,17 @@ def _write(tx: ManagedTransaction, nodes: Sequence[Entity], links: Sequence[Rela
 
 
 @unit_of_work(timeout=TRANSACTION_S)
-def _attach(tx: ManagedTransaction, media: Mapping[str, Sequence[Media]]) -> None:
-    owners = sorted(media, key=lambda owner: (_type_of(owner), owner))
-    for type_, group in groupby(owners, _type_of):
-        query = cypher.ATTACH_TO_RELATION[type_] if type_ else cypher.ATTACH_TO_ENTITY
+def _attach(
+    tx: ManagedTransaction, typed: cypher.TypedTexts, media: Mapping[str, Sequence[Media]]
+) -> None:
+    owners = sorted(media, key=lambda owner: (relation_type(owner), owner))
+    for type_, group in groupby(owners, relation_type):
+        query = typed.attach_to_relation[type_] if type_ else cypher.ATTACH_TO_ENTITY
         tx.run(query, rows=[{"owner": each, **by_kind(media[each])} for each in group]).consume()
     files = [{"owner": owner, **each._asdict()} for owner in owners for each in media[owner]]
     kept = [each["path"] for each in files]
     tx.run(cypher.DELETE_OLD_MEDIA, owners=owners, kept=kept).consume()
     tx.run(cypher.WRITE_MEDIA, rows=files).consume()
-
-
-def _type_of(owner: str) -> str:
-    """The type of a relation; empty for an entity, which sorts first."""
-    if not owner.startswith("/a/"):
-        return ""
-    rel, _, _ = uri.parse_assertion(owner)
-    return uri.label(rel)
 
 
 # --- errors ----------------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""Where records go: an address tells which kind of graph it is."""
+"""Where records go: an address tells which kind of graph it is.
+
+`types` are the types of relations that a graph can hold: a job knows them, a server must be told.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +20,11 @@ if TYPE_CHECKING:
     from .neo4j import Neo4jGraph
 
 
-def open_graph(url: str, password: str = "") -> Graph:
+def open_graph(url: str, types: Sequence[str], password: str = "") -> Graph:
     """Ready to be written, made if it is not there yet."""
     if is_embedded(url):
         return SqliteGraph(sqlite_path(url))
-    graph = _neo4j(url, password)
+    graph = _neo4j(url, types, password)
     try:
         graph.prepare()
     except BaseException:
@@ -29,22 +33,22 @@ def open_graph(url: str, password: str = "") -> Graph:
     return graph
 
 
-def visit_graph(url: str, password: str = "") -> Graph | None:
+def visit_graph(url: str, types: Sequence[str], password: str = "") -> Graph | None:
     """To be read, as it is and nothing made; None if there is no such file."""
     if not is_embedded(url):
-        return _neo4j(url, password)
+        return _neo4j(url, types, password)
     path = sqlite_path(url)
     return SqliteGraph(path, writable=False) if path.exists() else None
 
 
-def look(url: str, password: str = "") -> Counts | None:
-    """The counts of a graph that somebody else may be writing; None if there is none yet."""
+def graph_counts(url: str, types: Sequence[str], password: str = "") -> Counts | None:
+    """Of a graph that somebody else may be writing; None if there is none yet."""
     if is_embedded(url):
         try:
             return sqlite.look(sqlite_path(url))
         except sqlite3.Error:
             return None
-    with closing(_neo4j(url, password)) as graph:
+    with closing(_neo4j(url, types, password)) as graph:
         return graph.counts()
 
 
@@ -85,8 +89,8 @@ def sqlite_path(url: str) -> Path:
     return Path(rest)
 
 
-def _neo4j(url: str, password: str) -> Neo4jGraph:
+def _neo4j(url: str, types: Sequence[str], password: str) -> Neo4jGraph:
     """The driver is imported only by those who use it: it takes a quarter of a second."""
     from .neo4j import Address, Neo4jGraph
 
-    return Neo4jGraph(Address.of(url), password)
+    return Neo4jGraph(Address.of(url), password, types)

@@ -6,20 +6,25 @@ from __future__ import annotations
 
 import json
 import logging
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 from ..add import Adder, Attachment, Graph
 from ..conceptnet.api import ApiSource
+from ..conceptnet.graph import open_graph
 from ..conceptnet.rules import Filter
-from ..engine.pools import Pools
-from ..engine.stage import Found, Order, Stage, Worker
-from ..errors import UsageError
-from ..extend import Extender, Wanted
+from ..engine.harvest import Harvest
+from ..engine.job import Counted, Job, Panel
+from ..engine.stage import Found, Worker
+from ..errors import HarvestError, StopHarvest, UsageError
+from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
+from ..graphs.open import is_there
 from ..journal.snapshots import BUDGETS
 from ..media.drafts import Drafts
 from ..media.ledger import Ledger, reason_group
@@ -28,18 +33,28 @@ from ..network.guard import host_of
 from ..providers import catalogue
 from ..proxy import Proxies
 from ..settings import Settings
+from .conceptnet_description import CONCEPTNET, REAL, SAMPLE
+from .conceptnet_results import Results
+from .outcome import begin_to_count, nothing_kept
+from .ownership import Belongings
 
 if TYPE_CHECKING:
     from ..conceptnet.dump.stream import Streamer
 
 logger = logging.getLogger(__name__)
 
-NAME = "conceptnet"
+GIVEN_UP = (
+    "the file was given up: `python history.py --failed` tells why; `python main.py retry`, then "
+    "start again"
+)
 
 
-class ConceptnetJob:
+class ConceptnetJob(Job):
     """`world` says what is harvested, so that a sample never mixes with the real thing. `is_whole`:
-    everything in the file, without a walk."""
+    everything in the file, without a walk. `belongings`: whose graph and media folder it works in,
+    where that matters."""
+
+    description = CONCEPTNET
 
     def __init__(
         self,
@@ -49,8 +64,13 @@ class ConceptnetJob:
         world: str,
         is_whole: bool = False,
         quiet: bool = False,
+        belongings: Belongings | None = None,
     ) -> None:
         self._settings = settings
+        self._graph = graph
+        self._belongings = self.guard = belongings
+        self._results = Results(graph, settings, quiet)
+        self._opened = ExitStack()
         self._world = world
         self._stop = stop
         self._quiet = quiet
@@ -61,10 +81,11 @@ class ConceptnetJob:
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
         self._drafts = Drafts(settings.state / "drafts", settings.media)
-        self.store = Adder(graph, self._book, self.ledger.require)
-        self.stages = stages(settings)
+        self._adder = Adder(graph, self._book, self.ledger.require)
+        self.stages = self.description.stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
         if self.streamer is not None:
+            self.reading = self.streamer.lines
             self.seeds = (Found("fetch", [self.streamer.uri]),)
             self.workers: Mapping[str, Worker] = {"fetch": self.streamer}
         else:
@@ -73,8 +94,13 @@ class ConceptnetJob:
         if settings.extend.is_wanted:
             self.workers = {**self.workers, "extend": self._extender()}
 
+    @property
+    def store(self) -> Adder:
+        return self._adder
+
     def identity(self) -> dict[str, str]:
-        return {"job": NAME, "world": self.streamer.world if self.streamer else self._world}
+        world = self.streamer.world if self.streamer else self._world
+        return {**super().identity(), "world": world}
 
     def choices(self) -> dict[str, str]:
         chosen, extend = self._settings.filter, self._settings.extend
@@ -88,10 +114,18 @@ class ConceptnetJob:
             + (extend.ground if extend.is_wanted else "nothing"),
         }
 
-    def open(self, pools: Pools) -> None:
+    def close_too(self, opened: ExitStack) -> None:
+        """What was opened for this job, and ends after it."""
+        self._opened = opened
+
+    def open(self, harvest: Harvest) -> None:
         """Raises Unreachable if the source does not answer."""
+        if self._belongings is not None:
+            begin_to_count(harvest.pools)
+            self._belongings.take(harvest.pools, self.ledger)
+            self._open_transport(harvest)
         if self.streamer is not None:
-            self.streamer.open(pools.tallied)
+            self.streamer.open(harvest.pools.tallied)
         else:
             self.source.check()
         if (
@@ -101,19 +135,53 @@ class ConceptnetJob:
         ):
             logger.warning("http.contact is empty: Wikimedia refuses those who do not say who asks")
 
-    def told(self) -> dict[str, int]:
-        """How far a file is read, and how much of a source could not be."""
-        if self.streamer is not None:
-            return self.streamer.told()
-        return self.source.faults.told() if isinstance(self.source, ApiSource) else {}
+    def _open_transport(self, harvest: Harvest) -> None:
+        """If media do not stay here. What a crash interrupted is completed before new ones come."""
+        if self._settings.transport.host and self._settings.extend.is_wanted:
+            from .shipping import transport_of  # it takes paramiko with it
+
+            ways = self.ledger, harvest.at_quiet_point, self._stop
+            self.transport = transport_of(self._settings, *ways)
+            self.transport.complete()
+
+    def begin(self) -> None:
+        if self._belongings is not None:
+            self._belongings.enter(self._graph, lambda: self.store.written)
+
+    def finish(self, harvest: Harvest) -> None:
+        self._results.write_pages(harvest)
+
+    def problem(self, harvest: Harvest) -> HarvestError | None:
+        if self.streamer is not None and self.streamer.uri in harvest.pools.failed:
+            return StopHarvest(GIVEN_UP)
+        return nothing_kept(harvest, self, self._settings, self._results.counts)
 
     def close(self) -> None:
         self.client.close()
         self.ledger.close()
+        self._opened.close()
+
+    # --- how far it is ---------------------------------------------------------------------
+
+    def counted(self) -> Sequence[Counted]:
+        media = Counted("media", self.store.media.total(), "kept", "extend" in self.workers)
+        return (Counted("relations", self.store.written, "written"), media)
 
     def begun_bytes(self) -> int:
-        """Of files that belong to unfinished tasks."""
         return self._drafts.weight
+
+    def read(self) -> dict[str, int]:
+        if self.streamer is not None:
+            return self.streamer.told()
+        return self.source.faults.told() if isinstance(self.source, ApiSource) else {}
+
+    def summary(self) -> Sequence[Panel]:
+        return self._results.panels(self.store.media, dict(self.refused.most_common()))
+
+    def places(self) -> dict[str, str | Path]:
+        return self._results.places()
+
+    # --- what it is made of ----------------------------------------------------------------
 
     def _source(self, wanted: Filter) -> Source:
         if (file := self._settings.source_file) is None:
@@ -137,7 +205,7 @@ class ConceptnetJob:
         extend, media = self._settings.extend, self._settings.media
         return Extender(
             catalogue.opened(extend, self.client),
-            Downloader(self.client, extend),
+            Downloader(self.client, extend, media_kinds(bool(extend.sounds))),
             self._drafts,
             media,
             Wanted(extend.wanted, extend.enough, extend.patience_days),
@@ -150,6 +218,13 @@ class ConceptnetJob:
         for each in attachments:
             self.refused.update(reason_group(file["reason"]) for file in each.refused)
         self._drafts.remove([each.owner for each in attachments])
+
+
+class OfflineJob(ConceptnetJob):
+    """Of the sample, which brings its source along when it is really harvested."""
+
+    def open(self, harvest: Harvest) -> None:
+        """There is nobody to ask yet."""
 
 
 def wanted_by(settings: Settings) -> Filter:
@@ -180,13 +255,33 @@ def client_of(
     )
 
 
-def stages(settings: Settings) -> Sequence[Stage]:
-    """A walk of limited depth needs true distances, so it goes level by level."""
-    order: Order = "fifo" if settings.depth is None else "levels"
-    return (
-        Stage("fetch", settings.fetch_workers, order, settings.limit),
-        Stage("extend", settings.extend_workers, folder=settings.media),
-    )
+def opened(settings: Settings, arguments: Namespace, stop: Event) -> ConceptnetJob:
+    """With a graph and a media folder that are found to be its own."""
+    belongings = Belongings(settings, arguments.resume)
+    with ExitStack() as stack:
+        graph = open_graph(settings.graph_url, settings.neo4j.password)
+        stack.enter_context(closing(graph))
+        stack.enter_context(graph.members.at_work(belongings.harvest))
+        belongings.check(graph)
+        world = SAMPLE if arguments.sample else REAL
+        ways = arguments.all, arguments.quiet, belongings
+        job = ConceptnetJob(settings, graph, stop, world, *ways)
+        job.close_too(stack.pop_all())
+    return job
+
+
+def rehearsed(
+    settings: Settings, scratch: Settings, arguments: Namespace, stop: Event
+) -> ConceptnetJob:
+    """In an empty folder; that the graph can be opened is tried where it is."""
+    if settings.graph and is_there(settings.graph):
+        open_graph(settings.graph, settings.neo4j.password).close()
+    with ExitStack() as stack:
+        graph = stack.enter_context(closing(open_graph(scratch.graph_url)))
+        kind = OfflineJob if arguments.sample else ConceptnetJob
+        job = kind(scratch, graph, stop, "", arguments.all, arguments.quiet)
+        job.close_too(stack.pop_all())
+    return job
 
 
 def _host(name: str, url: str) -> str:

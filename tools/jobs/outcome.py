@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..add import Counts
+from ..conceptnet.rules import KEPT, TOO_LIGHT
 from ..engine.harvest import Harvest
 from ..engine.pools import Pools
 from ..errors import HarvestError, LeftOut, NothingHarvested, UnknownConcept
-from ..fetch import KEPT, TOO_LIGHT, Source
+from ..fetch import Source
 from ..journal.reader import failed
 from ..settings import Settings
-from .conceptnet import ConceptnetJob
+
+if TYPE_CHECKING:
+    from .conceptnet import ConceptnetJob
 
 MOST_NAMED = 3
 WIDEN = "widen it with --relations, --with, --language or --min-weight"

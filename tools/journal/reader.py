@@ -17,7 +17,7 @@ from typing import NamedTuple
 import orjson
 
 from ..errors import StateDamaged
-from ..reports.rates import Sample
+from .sample import Sample
 from .schema import FAILED, reading
 
 RECENT = 1500  # samples: more than a day of minutes
@@ -25,7 +25,7 @@ EXAMPLES = 3
 GROUPS_WITH_EXAMPLES = 20
 REASONS = 1000  # the most frequent ones
 LONGEST = 200  # characters of a reason that tell it from others
-CUTS = ("://", " for ", "/c/", "/a/", " (after ", "{")
+CUTS = ("://", " for ", " /", " (after ", "{")
 
 # Texts are cut where addresses begin, and counted, before they come here: there may be as many
 # reasons as failures.
@@ -51,10 +51,10 @@ ALL_FAILED = (
     f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
     "ORDER BY reason, id"
 )
-FILE = (  # by the index: no other URI begins like that
+WHOLE_FILE = (  # by the index: no other URI begins like that
     "SELECT iif(lease.id, replace(name, 'to_', 'on_'), name) FROM uri "
     "JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id "
-    "WHERE uri >= 'file:' AND uri < 'file;' LIMIT 1"
+    "WHERE uri >= ? AND uri < ? LIMIT 1"
 )
 SAMPLES = "SELECT run, elapsed, time, counts, requests, bytes FROM sample"
 LATEST = f"{SAMPLES} ORDER BY run DESC, elapsed DESC LIMIT ?"
@@ -67,7 +67,7 @@ WORKED = """WITH RECURSIVE each_(run) AS (
 SELECT count(run), coalesce(sum((SELECT max(elapsed) FROM sample WHERE run = each_.run)), 0)
 FROM each_"""
 ADDRESS = re.compile(
-    r"\s*\(after \d+ attempts\)$|\s*\(?(\bhttps?://|\bhttps?$|/[ac]/)\S*|[{\['\"].*$|\d{4,}"
+    r"\s*\(after \d+ attempts\)$|\s*\(?(\bhttps?://|\bhttps?$|(?<![^\s(])/)\S*|[{\['\"].*$|\d{4,}"
 )
 
 
@@ -102,8 +102,16 @@ class Assist(NamedTuple):
     """Seconds, in all runs."""
 
 
+class WholeFile(NamedTuple):
+    """What a job says of a task that reads a whole file, and so is none of its items."""
+
+    begins: str  # how its URI begins, and no other
+    stage: str
+    lines: str  # under which name the lines are counted that are read
+
+
 class File(NamedTuple):
-    """Where the task is that reads a whole file, and how far; it is no concept."""
+    """Where the task is that reads a whole file, and how far."""
 
     pool: str
     lines: int
@@ -113,14 +121,14 @@ class Look(NamedTuple):
     """What a state file says at one moment."""
 
     pools: dict[str, int]
-    """Without a file that has been read to its end: it is no concept."""
+    """Without a file that has been read to its end: it is no item."""
     done: dict[str, int]
     failures: dict[str, int]
     """By reason, the most frequent ones."""
     facts: dict[str, str]
     format: int
-    media: dict[tuple[str, str], int]
-    """By kind and provider."""
+    tally: dict[str, int]
+    """What the job's tasks have counted."""
     groups: list[Group]
     assist: Assist
     file: File | None = None
@@ -134,28 +142,33 @@ class Look(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """As a sample has them."""
-        media = {f"media {kind} {provider}": n for (kind, provider), n in self.media.items()}
-        return {**self.pools, **{f"done_{key}": n for key, n in self.done.items()}, **media}
+        return {**self.pools, **{f"done_{key}": n for key, n in self.done.items()}, **self.tally}
 
 
-def look(path: Path) -> Look:
-    """One moment of a state file or snapshot."""
+def look(path: Path, whole_file: WholeFile | None = None) -> Look:
+    """One moment of a state file or snapshot. `whole_file`: what its job says of such a task."""
     with moment(path) as db:
         (format_,) = db.execute("PRAGMA user_version").fetchone()
         counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
         leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
-        file = _file(db, counts)
+        file = _file(db, counts, whole_file) if whole_file else None
         return Look(
             _pools(counts, leased, file),
             {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
             dict(db.execute(FAILURES)),
             dict(db.execute("SELECT key, value FROM meta")),
             format_,
-            _media(counts),
+            {key: n for key, n in counts.items() if not _is_pool(key) and key[:5] != "done_"},
             _groups(db),
             _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
             file,
         )
+
+
+def facts_in(path: Path) -> dict[str, str]:
+    """What a state says of itself."""
+    with moment(path) as db:
+        return dict(db.execute("SELECT key, value FROM meta"))
 
 
 def all_samples(path: Path) -> list[Sample]:
@@ -179,11 +192,11 @@ def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
 def reason_group(reason: str) -> str:
     """A reason without what differs from URI to URI, so that reasons can be counted.
 
-    >>> gist("HTTP 404 for http://example.org/c/en/dog"), gist("no web address: http://a.b/c")
-    ('HTTP 404', 'no web address')
-    >>> gist("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
+    >>> reason_group("HTTP 404 for http://example.org/dog"), reason_group("no name: http://a.b/c")
+    ('HTTP 404', 'no name')
+    >>> reason_group("api.conceptnet.io answered HTTP 500 (after 5 attempts)")
     'api.conceptnet.io answered HTTP 500'
-    >>> gist("api.conceptnet.io: no answer within 60 s")
+    >>> reason_group("api.conceptnet.io: no answer within 60 s")
     'api.conceptnet.io: no answer within 60 s'
     """
     general = ADDRESS.sub("", reason[:LONGEST].partition(" for ")[0])
@@ -213,9 +226,10 @@ def _is_pool(name: str) -> bool:
     return name in ("finished", "failed") or name.startswith(("to_", "on_"))
 
 
-def _file(db: sqlite3.Connection, counts: Mapping[str, int]) -> File | None:
-    row = db.execute(FILE).fetchone()
-    return File(row[0], counts.get("dump_lines", 0)) if row else None
+def _file(db: sqlite3.Connection, counts: Mapping[str, int], whole: WholeFile) -> File | None:
+    after = whole.begins[:-1] + chr(ord(whole.begins[-1]) + 1)
+    row = db.execute(WHOLE_FILE, (whole.begins, after)).fetchone()
+    return File(row[0], counts.get(whole.lines, 0)) if row else None
 
 
 def _pools(
@@ -229,15 +243,6 @@ def _pools(
     if file is not None and file.pool == "finished":
         pools["finished"] -= 1
     return pools
-
-
-def _media(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
-    found = {}
-    for key, count in counts.items():
-        if key.startswith("media "):
-            kind, _, provider = key.removeprefix("media ").partition(" ")
-            found[kind, provider] = count
-    return found
 
 
 def _assist(db: sqlite3.Connection) -> Assist:

@@ -1,24 +1,16 @@
-"""Who made the files, under which licence, and where they came from.
-
-Promise: every recorded file is named once, with all its record tells. However large the graph, only
-some thousand records are in memory.
-"""
+"""Who made the files, under which licence, and where they came from: as text and as CSV."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import NamedTuple, TextIO
 
-from .. import uri
-from ..add import Entity, Graph, Media
-from ..errors import UsageError
-from ..graphs.copy import batches
-from ..sheets.markup import plain
+from ..add import Media
+from ..base.text import one_line
 
-BATCH = 1000  # owners asked for at once
 COLUMNS = (
     *("path", "owner", "kind", "title", "author", "license", "license_url"),
     *("page", "source", "provider", "sha256", "time"),
@@ -33,48 +25,12 @@ class Credit(NamedTuple):
     media: Media
 
 
-def credits(graph: Graph, concepts: Sequence[str] | None) -> Iterator[Credit]:
-    """Of these concepts and of their relations, or of everything in the graph."""
-    if concepts is None:
-        return _of_owners(graph, _everything(graph))
-    require_known(graph, concepts)
-    return _of_owners(graph, dict.fromkeys(_around(graph, concepts)))
-
-
-def require_known(graph: Graph, concepts: Sequence[str]) -> None:
-    for concept in concepts:
-        if not uri.is_concept(concept):
-            raise UsageError(f"{concept!r} is not a concept: write it like /c/en/dog")
-    for batch in batches(dict.fromkeys(concepts), BATCH):
-        if graph.holds(entities=[Entity.of(each) for each in batch]) < len(batch):
-            missing = [each for each in batch if not graph.holds(entities=[Entity.of(each)])]
-            raise UsageError(f"{missing[0]} is not in the graph")
-
-
-def _everything(graph: Graph) -> Iterator[str]:
-    yield from (each.uri for each in graph.entities())
-    yield from (each.uri for each in graph.relations())
-
-
-def _around(graph: Graph, concepts: Sequence[str]) -> Iterator[str]:
-    for concept in concepts:
-        yield concept
-        yield from (each.uri for each in graph.neighbours(concept))
-
-
-def _of_owners(graph: Graph, owners: Iterable[str]) -> Iterator[Credit]:
-    for batch in batches(owners, BATCH):
-        found = graph.media_of(batch)
-        for owner in batch:
-            yield from (Credit(owner, media) for media in found.get(owner, ()))
-
-
 def as_text(given: Iterable[Credit]) -> Iterator[str]:
     """Lines: an owner, then a line for each of its files, which its place in the media folder
     names: titles are often the same."""
     for owner, group in groupby(given, key=lambda each: each.owner):
-        yield plain(owner)
-        yield from (f"  {plain(each.media.path)}: {attribution(each.media)}" for each in group)
+        yield one_line(owner)
+        yield from (f"  {one_line(each.media.path)}: {attribution(each.media)}" for each in group)
 
 
 def attribution(media: Media) -> str:
@@ -88,7 +44,7 @@ def attribution(media: Media) -> str:
     by = f" by {media.author}" if media.author else ""
     address = f" ({media.license_url})" if media.license_url else ""
     rest = (f"{licence_name(media.license)}{address}", media.page, media.remark)
-    return plain(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
+    return one_line(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
 
 
 def licence_name(code: str | None) -> str:

@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
-from .. import download_gifs, download_images, download_sounds
 from ..add import Media
 from ..base.place import gone
 from ..errors import (
@@ -33,11 +32,11 @@ from ..errors import (
 )
 from ..network.client import Answer, Client
 from ..network.robots import forbidden_by, wishes_in
-from ..settings import ExtendSettings
 from .formats import HEAD, Facts, Format, name_of, sniff
 from .hosts import FileHosts
 from .offer import Candidate
 from .pictures import differing_bits, limit_pixels
+from .settings import MediaSettings
 
 TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml")
 MOST_TRIES = 20  # to make a file in a folder that others remove
@@ -51,15 +50,8 @@ class Kind(Protocol):
     ACCEPT: str
     FORMATS: frozenset[Format]
 
-    def max_bytes(self, settings: ExtendSettings) -> int: ...
-    def prove(self, file: BinaryIO, form: Format, settings: ExtendSettings) -> Facts: ...
-
-
-KINDS: dict[str, Kind] = {
-    "image": download_images,
-    "audio": download_sounds,
-    "visual": download_gifs,
-}
+    def max_bytes(self, settings: MediaSettings) -> int: ...
+    def prove(self, file: BinaryIO, form: Format, settings: MediaSettings) -> Facts: ...
 
 
 class Rules(NamedTuple):
@@ -73,13 +65,12 @@ class Rules(NamedTuple):
 class Downloader:
     """Any number of threads may share one."""
 
-    def __init__(self, client: Client, settings: ExtendSettings) -> None:
+    def __init__(self, client: Client, settings: MediaSettings, kinds: Mapping[str, Kind]) -> None:
         self._client = client
         self._hosts = FileHosts(client.let_rest, settings.rest_s)
         self._settings = settings
+        self._kinds = kinds
         limit_pixels(settings.max_pixels)
-        if settings.sounds:
-            download_sounds.library()
 
     def keep(
         self,
@@ -95,7 +86,7 @@ class Downloader:
 
         GiveUp is the end of this candidate, StopHarvest of the harvest.
         """
-        of, settings = KINDS[kind], self._settings
+        of, settings = self._kinds[kind], self._settings
         rules = Rules(of.NOUN, of.max_bytes(settings), settings.refuse)
         with Part(root, f"{inside(folder)}/{kind}/{number}", rules, candidate) as part:
             answer = self._get(candidate.url, of.ACCEPT, part)
@@ -332,7 +323,7 @@ def compare_seconds(found: float | None, announced: float | None) -> None:
 def refuse_same(sha256: str, kept: Sequence[Media]) -> None:
     for each in kept:
         if each.sha256 == sha256:
-            raise GiveUp(f"the same file as {short_name(each.path)}")
+            raise GiveUp(f"the same file as {kind_and_number(each.path)}")
 
 
 def refuse_alike(phash: str | None, kind: str, kept: Sequence[Media], near_bits: int) -> None:
@@ -340,13 +331,13 @@ def refuse_alike(phash: str | None, kind: str, kept: Sequence[Media], near_bits:
         return
     for each in kept:
         if each.kind == kind and each.phash and differing_bits(phash, each.phash) <= near_bits:
-            raise GiveUp(f"looks like {short_name(each.path)}")
+            raise GiveUp(f"looks like {kind_and_number(each.path)}")
 
 
-def short_name(path: str) -> str:
+def kind_and_number(path: str) -> str:
     """Enough for somebody who knows whose file it is.
 
-    >>> short_name("en/dog/image/0.jpg")
+    >>> kind_and_number("en/dog/image/0.jpg")
     'image/0'
     """
     return "/".join(PurePosixPath(path).with_suffix("").parts[-2:])

@@ -297,11 +297,11 @@ def _owners(book: Path) -> Iterator[str]:
 def reason_group(reason: str) -> str:
     """A reason without what differs from file to file, so that reasons can be counted.
 
-    >>> gist("too many pixels (30000x30000)"), gist("not an image: HTML")
+    >>> reason_group("too many pixels (30000x30000)"), reason_group("not an image: HTML")
     ('too many pixels', 'not an image')
-    >>> gist("HTTP 404 for http://example.org/a.jpg"), gist("looks like image/1")
+    >>> reason_group("HTTP 404 for http://example.org/a.jpg"), reason_group("looks like image/1")
     ('HTTP 404', 'looks like another')
-    >>> gist("example.org leads to a private address (10.0.0.1)")
+    >>> reason_group("example.org leads to a private address (10.0.0.1)")
     'a private address'
     """
     general = re.split(r" \(|:| for ", reason)[0]

@@ -21,8 +21,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from ..errors import GiveUp, HarvestError, ServerTrouble
-from ..settings import ExtendSettings
 from .formats import GIF, JPEG, PNG, WEBP, Format
+from .settings import MediaSettings
 
 READERS: dict[Format, type[ImageFile.ImageFile]] = {
     JPEG: JpegImageFile,
@@ -47,7 +47,7 @@ def limit_pixels(number: int) -> None:
 
 
 @contextmanager
-def opened(file: BinaryIO, form: Format, settings: ExtendSettings) -> Iterator[ImageFile.ImageFile]:
+def opened(file: BinaryIO, form: Format, settings: MediaSettings) -> Iterator[ImageFile.ImageFile]:
     """The picture, nothing of it decoded yet; whatever goes wrong with it becomes GiveUp."""
     try:
         file.seek(0)
@@ -75,7 +75,7 @@ def reduce_decoding(picture: ImageFile.ImageFile) -> None:
     picture.draft("L", HASHED_FROM)
 
 
-def frames(picture: ImageFile.ImageFile, settings: ExtendSettings) -> Iterator[ImageFile.ImageFile]:
+def frames(picture: ImageFile.ImageFile, settings: MediaSettings) -> Iterator[ImageFile.ImageFile]:
     """The picture at each of its frames, decoded; stops at the first that is too much."""
     pixels = 0
     for number in itertools.count():
@@ -94,7 +94,7 @@ def frames(picture: ImageFile.ImageFile, settings: ExtendSettings) -> Iterator[I
         yield picture
 
 
-def _check_size(picture: Image.Image, settings: ExtendSettings) -> None:
+def _check_size(picture: Image.Image, settings: MediaSettings) -> None:
     width, height = picture.size
     if width * height > settings.max_pixels:
         raise GiveUp(f"too many pixels ({width}x{height})")

@@ -29,10 +29,10 @@ from ..errors import (
     UsageError,
 )
 from ..proxy import without_password
-from ..settings import HttpSettings
 from .client import Client
 from .guard import host_of
 from .resume import Part, Show
+from .settings import HttpSettings
 
 logger = logging.getLogger(__name__)
 

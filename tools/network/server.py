@@ -27,8 +27,8 @@ from threading import Lock, Thread
 from time import monotonic, time
 from typing import Any, Self
 
-from ..conceptnet.mirror.pages import HTML, Answer, html_error, parse_target
 from .deadline import DeadlineReader
+from .reply import HTML, Reply, html_error, parse_target
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +50,10 @@ class Handler(BaseHTTPRequestHandler, ABC):
     raw_requestline: bytes
 
     @abstractmethod
-    def answer(self, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, path: str, query: Mapping[str, str]) -> Reply:
         """What to say to a request. Path and query are decoded; an exception becomes a 500."""
 
-    def respond(self, path: str, query: Mapping[str, str]) -> Answer:
+    def respond(self, path: str, query: Mapping[str, str]) -> Reply:
         """The answer, whatever happens on the way to it."""
         try:
             return self.answer(path, query)
@@ -61,16 +61,16 @@ class Handler(BaseHTTPRequestHandler, ABC):
             logger.exception("no answer to %r", path)
             return self.error_answer()
 
-    def error_answer(self) -> Answer:
+    def error_answer(self) -> Reply:
         return html_error(500, "Internal server error")
 
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: Reply) -> None:
         """Head and body in one piece, within the time limit, however slowly the client reads."""
         body = b"" if self.command == "HEAD" else answer.body
         self.connection.settimeout(self.timeout)
         self.wfile.write("\r\n".join([*self.head(answer), "\r\n"]).encode("latin-1") + body)
 
-    def head(self, answer: Answer) -> list[str]:
+    def head(self, answer: Reply) -> list[str]:
         return [
             f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase.upper()}",
             f"Server: {self.server_version}",
@@ -95,7 +95,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
         self._skip_body()
         allowed = {"Methods": _METHODS, "Headers": "*"}
         headers = {f"Access-Control-Allow-{name}": value for name, value in allowed.items()}
-        self.send(Answer(200, b"", HTML, {"Allow": _METHODS, **headers}))
+        self.send(Reply(200, b"", HTML, {"Allow": _METHODS, **headers}))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """The refusals of the standard library, in the server's own words."""

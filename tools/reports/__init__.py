@@ -1,0 +1,1 @@
+"""How far a harvest is, for people and programs: rates, forecasts, tables, bars, pictures."""

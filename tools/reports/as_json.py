@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import orjson
 
-from ..journal import facts
 from .text import SPANS, View, series
 
 
@@ -14,10 +13,10 @@ def as_json(view: View) -> str:
     seen, assist, course, left_ = view.seen, view.seen.assist, view.course, view.left
     told = {
         "pools": seen.pools,
-        "graph": view.graph._asdict() if view.graph else None,
+        view.job.store_title: view.stored,
         "done": seen.done,
         "failures": seen.failures,
-        "harvest": facts.typed(seen.facts),
+        "harvest": view.job.typed_facts(seen.facts),
         "file": str(view.file),
         "format": seen.format,
         "time": view.now,
@@ -29,16 +28,14 @@ def as_json(view: View) -> str:
         "sampled_at": assist.samples[-1].time if assist.samples else None,
         "rates_per_s": {
             name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}
-            for name, value, is_told, _ in series(seen)
+            for name, value, is_told, _ in series(view)
         },
         "left_s": left_.time._asdict() if left_.time else None,
         "left_unknown": left_.why or None,
         "left_at_least_s": left_.time.low if left_.time else left_.least,
         "hosts": {name: {"requests": n, "bytes": b} for name, (n, b) in assist.hosts.items()},
-        "media": [
-            {"kind": kind, "provider": provider, "files": n}
-            for (kind, provider), n in seen.media.items()
-        ],
+        **view.job.for_programs(seen.counts),
+        "panels": [panel._asdict() for panel in view.job.panels(seen.counts)],
         "failures_by_gist": [
             {"gist": each.reason_group, "number": each.number, "examples": each.examples}
             for each in seen.groups

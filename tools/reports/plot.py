@@ -1,4 +1,4 @@
-"""The course of a harvest as a picture: its pools, how fast it went, its media.
+"""The course of a harvest as a picture: its pools, how fast it went, its job's own curves.
 
 The horizontal axis is time worked, so that several runs join; dotted lines show where one began.
 However many samples there are, a few hundred points are drawn.
@@ -7,14 +7,17 @@ However many samples there are, a few hundred points are drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base import extras
 from ..base.text import amount, date, duration
+from ..engine.job import Description, Panel
 from ..errors import UsageError
+from ..journal.sample import Sample
 from . import rates
-from .rates import Course, Sample, Value
+from .rates import Course, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,11 +32,10 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"),
 )
-COLOURS = {"to_fetch": BLUE, "to_extend": ORANGE, "finished": GREEN, "failed": RED,
-           "fetch": BLUE, "extend": ORANGE, "requests": "#777777",
-           "images": BLUE, "sounds": ORANGE, "gifs": GREEN}  # fmt: skip
-KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
-NAMES = {"fetch": "concepts fetched", "extend": "tasks extended"}
+ENDS = ("finished", "failed")
+GREY = "#777777"
+STAGES = (BLUE, ORANGE, PURPLE, SKY)
+PARTS_OF_A_WHOLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and fonts are the viewer's
     "svg.hashsalt": "sheaf",
@@ -43,12 +45,12 @@ STYLE = {
 }
 
 
-def draw(samples: Sequence[Sample], picture: Path) -> None:
+def draw(samples: Sequence[Sample], picture: Path, job: Description) -> None:
     format_of(picture)
     course = Course(samples)
     if len(samples) < 2 or not course.seconds:
         raise UsageError("nothing to plot yet: the harvest has only begun")
-    write(picture, lambda: figure(course))
+    write(picture, lambda: figure(course, job))
 
 
 def format_of(picture: Path) -> str:
@@ -62,10 +64,8 @@ def format_of(picture: Path) -> str:
 def write(picture: Path, make: Callable[[], Figure]) -> None:
     """Whole or not at all."""
     format_ = format_of(picture)
-    try:
+    with extras.named():
         import matplotlib
-    except ImportError as error:
-        raise UsageError("pictures need matplotlib: pip install -r requirements.txt") from error
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
         _save(make(), picture, format_)
 
@@ -80,14 +80,21 @@ def _save(drawn: Figure, picture: Path, format_: str) -> None:
         raise UsageError(f"{picture} cannot be written: {error.strerror}") from error
 
 
-def figure(course: Course) -> Figure:
+def figure(course: Course, job: Description) -> Figure:
+    """Pools, pace, and each curve that the job has of its own."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    drawn = Figure(figsize=(10, 9), dpi=120, layout="constrained")
-    above, middle, below = drawn.subplots(3, 1, sharex=True)
-    for axes, fill in ((above, _draw_pools), (middle, _draw_pace), (below, _draw_media)):
-        fill(axes, course)
+    curves = [each for each in job.panels(course.samples[-1].counts) if each.kind == "curve"]
+    height = 2 + len(curves)
+    drawn = Figure(figsize=(10, 3 * height), dpi=120, layout="constrained")
+    above, middle, *others = all_ = list(drawn.subplots(height, 1, sharex=True))
+    below = all_[-1]
+    _draw_pools(above, course)
+    _draw_pace(middle, course, job)
+    for axes, panel in zip(others, curves, strict=True):
+        _draw_curve(axes, course, panel, job)
+    for axes in all_:
         _mark_restarts(axes, course, "a run began" if axes is above else None)
         _dress(axes)
     seconds, unit = _unit(course.seconds)
@@ -122,35 +129,42 @@ def _moments(course: Course, parts: int) -> list[float]:
 def _draw_pools(axes: Axes, course: Course) -> None:
     moments = _moments(course, POINTS)
     stages = rates.stages(course.samples[-1].counts)
-    values: dict[str, Value] = {f"to_{each}": rates.waiting(each) for each in stages}
-    values |= {name: _count(name) for name in ("finished", "failed")}
-    _lines(axes, moments, course, {name: (value, name) for name, value in values.items()})
+    values: dict[str, tuple[Value, str | None]] = {
+        f"to_{stage}": (rates.waiting(stage), colour) for stage, colour in _coloured(stages)
+    }
+    values |= {name: (_count(name), {"finished": GREEN, "failed": RED}[name]) for name in ENDS}
+    _lines(axes, moments, course, values)
     axes.set_title("Pools: URIs that wait, are finished or failed", loc="left")
 
 
+def _coloured(stages: Sequence[str]) -> list[tuple[str, str | None]]:
+    return list(zip_longest(stages, STAGES[: len(stages)]))
+
+
 def _lines(
-    axes: Axes, moments: Sequence[float], course: Course, values: Mapping[str, tuple[Value, str]]
+    axes: Axes,
+    moments: Sequence[float],
+    course: Course,
+    values: Mapping[str, tuple[Value, str | None]],
 ) -> None:
     seconds, _ = _unit(course.seconds)
     across = [moment / seconds for moment in moments]
-    for name, (value, label) in values.items():
+    for name, (value, colour) in values.items():
         heights = [course.at(moment, value) for moment in moments]
-        label = f"{label}  {heights[-1]:,.0f}"
-        axes.plot(across, heights, color=COLOURS.get(name), label=label, linewidth=1.6)
+        label = f"{name}  {heights[-1]:,.0f}"
+        axes.plot(across, heights, color=colour, label=label, linewidth=1.6)
 
 
-def _draw_pace(axes: Axes, course: Course) -> None:
+def _draw_pace(axes: Axes, course: Course, job: Description) -> None:
     moments = _moments(course, PARTS)
-    values: dict[str, tuple[Value, str]] = {"requests": (rates.requests, "requests")}
-    for stage in rates.stages(course.samples[-1].counts):
-        values[stage] = (rates.done(stage), NAMES.get(stage, stage))
+    values: dict[str, tuple[Value, str | None]] = {"requests": (rates.requests, GREY)}
+    for stage, colour in _coloured(rates.stages(course.samples[-1].counts)):
+        values[job.stage_titles.get(stage, stage)] = (rates.done(stage), colour)
     seconds, _ = _unit(course.seconds)
     edges = [moment / seconds for moment in moments]
-    for name, (value, label) in values.items():
+    for label, (value, colour) in values.items():
         heights = _paces(course, moments, value)
-        axes.stairs(
-            heights, edges, color=COLOURS.get(name), label=label, linewidth=1.4, baseline=None
-        )
+        axes.stairs(heights, edges, color=colour, label=label, linewidth=1.4, baseline=None)
     axes.set_title(f"Throughput: done in a {'second' if seconds == 1 else 'minute'}", loc="left")
 
 
@@ -163,22 +177,25 @@ def _paces(course: Course, moments: Sequence[float], value: Value) -> list[float
     ]
 
 
-def _draw_media(axes: Axes, course: Course) -> None:
+def _draw_curve(axes: Axes, course: Course, panel: Panel, job: Description) -> None:
+    """Its parts upon each other: together they are the whole."""
     moments = _moments(course, POINTS)
     seconds, _ = _unit(course.seconds)
+    coloured = zip(panel.rows, cycle(PARTS_OF_A_WHOLE), strict=False)
+    colours = {str(row[0]): colour for row, colour in coloured}
     heights = {
-        label: [course.at(moment, _kind(kind)) for moment in moments]
-        for kind, label in KINDS.items()
+        name: [course.at(moment, _part(job, panel.title, name)) for moment in moments]
+        for name in colours
     }
-    shown = {label: values for label, values in heights.items() if any(values)}
+    shown = {name: values for name, values in heights.items() if any(values)}
     if shown:
-        colours = [COLOURS[label] for label in shown]
         across = [moment / seconds for moment in moments]
-        labels = [f"{label}  {values[-1]:,.0f}" for label, values in shown.items()]
-        axes.stackplot(across, *shown.values(), labels=labels, colors=colours, alpha=0.85)
+        labels = [f"{name}  {values[-1]:,.0f}" for name, values in shown.items()]
+        filled = [colours[name] for name in shown]
+        axes.stackplot(across, *shown.values(), labels=labels, colors=filled, alpha=0.85)
     else:
-        axes.text(0.5, 0.5, "none so far", transform=axes.transAxes, ha="center", color="#777777")
-    axes.set_title("Media files kept, by kind", loc="left")
+        axes.text(0.5, 0.5, "none so far", transform=axes.transAxes, ha="center", color=GREY)
+    axes.set_title(panel.title, loc="left")
 
 
 def _mark_restarts(axes: Axes, course: Course, label: str | None) -> None:
@@ -205,6 +222,17 @@ def _count(name: str) -> Value:
     return lambda sample: sample.counts.get(name, 0)
 
 
-def _kind(kind: str) -> Value:
-    start = f"media {kind} "
-    return lambda sample: sum(n for key, n in sample.counts.items() if key.startswith(start))
+def _part(job: Description, title: str, name: str) -> Value:
+    """One row of a panel of this title, at the moment of a sample."""
+
+    def value(sample: Sample) -> float:
+        rows = [
+            row
+            for panel in job.panels(sample.counts)
+            if panel.title == title
+            for row in panel.rows
+            if row[0] == name
+        ]
+        return float(rows[0][1]) if rows else 0.0
+
+    return value

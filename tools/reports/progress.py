@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from ..add import Adder, Counts
-from ..assist.run_log import tell_progress
+from ..base.log import file_only
 from ..base.text import size
+from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
 from .bars import Bar
 
 if TYPE_CHECKING:  # history.py needs a table and no network
-    from ..conceptnet.dump.lines import Lines
     from ..network.client import Client
 
 logger = logging.getLogger(__name__)
@@ -38,15 +37,15 @@ class Progress:
         self,
         pools: Pools,
         stages: Sequence[Stage],
-        adder: Adder,
-        client: Client,
+        counted: Callable[[], Sequence[Counted]],
+        client: Client | None,
         quiet: bool,
-        file: Lines | None = None,
+        file: Reading | None = None,
         is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self.requests: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
-        self._pools, self._stages, self._adder, self._client = pools, stages, adder, client
+        self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
         self._hour_due = self._begun + HOUR_S
@@ -64,12 +63,6 @@ class Progress:
         """Requests and bytes of each host so far."""
         return {host: (count, self.bytes[host]) for host, count in dict(self.requests).items()}
 
-    def media_rows(self) -> list[tuple[str, int]]:
-        names = {"image": "images", "audio": "sounds", "visual": "gifs"}
-        return [
-            (name, self._adder.media[kind]) for kind, name in names.items() if self._adder.media
-        ]
-
     def __call__(self) -> None:
         self._collect()
         if self._bars:
@@ -79,7 +72,7 @@ class Progress:
             logger.info("progress %s", self._line())
         if time.monotonic() >= self._hour_due:
             self._hour_due += HOUR_S
-            tell_progress(self._line())
+            file_only.info("progress %s", self._line())
 
     def close(self) -> None:
         self()
@@ -91,9 +84,9 @@ class Progress:
             self._bars["read"] = Bar("read", self._file.packed, size)
         for stage in self._shown:
             self._bars[stage.name] = Bar(stage.name, self._pools.done(stage))
-        self._bars["relations"] = Bar("relations")
-        if any(stage.name == "extend" for stage in self._stages):
-            self._bars["media"] = Bar("media")
+        for each in self._counted():
+            if each.has_bar:
+                self._bars[each.title] = Bar(each.title)
 
     @property
     def _shown(self) -> Sequence[Stage]:
@@ -108,20 +101,20 @@ class Progress:
             done, active = self._pools.done(stage), self._pools.count(stage.active)
             total = done + active + self._pools.count(stage.waiting)
             self._bars[stage.name].show(done, total, pause, f"{active} at work" if active else "")
-        self._bars["relations"].show(self._adder.written, None, pause, verb="written")
-        if "media" in self._bars:
-            self._bars["media"].show(self._adder.media.total(), None, pause, verb="kept")
+        for each in self._counted():
+            if each.has_bar:
+                self._bars[each.title].show(each.number, None, pause, verb=each.verb)
 
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
         pools = f"paused {pools}" if self._is_paused() else pools
-        adder, requests = self._adder, self.requests.total()
-        line = f"{pools} relations={adder.written} media={adder.media.total()} requests={requests}"
+        counted = "".join(f" {each.title}={each.number}" for each in self._counted())
+        line = f"{pools}{counted} requests={self.requests.total()}"
         return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
 
     def _collect(self) -> None:
         try:
-            while True:
+            while self._client is not None:
                 exchange = self._client.exchanges.get_nowait()
                 self.requests[exchange.host] += 1
                 self.bytes[exchange.host] += exchange.size
@@ -188,7 +181,7 @@ def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
 
 
-def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
+def columns(rows: Iterable[tuple[str, object]], count: int = 3) -> str:
     """Many short rows beside each other, read downwards."""
     lines = table(rows).splitlines()
     height = max(1, -(-len(lines) // count))
@@ -199,10 +192,8 @@ def columns(rows: Iterable[tuple[str, int]], count: int = 3) -> str:
 
 def summary(
     pools: Mapping[str, int],
-    graph: Counts | None,
-    by_type: Mapping[str, int],
+    kept: Sequence[Panel],
     failures: Mapping[str, int],
-    refusals: Mapping[str, int],
     progress: Progress,
     places: Mapping[str, object],
     read: Mapping[str, int],
@@ -210,10 +201,7 @@ def summary(
     """What a person wants to know when the harvest ends."""
     parts = {
         "Pools": columns(pools.items()),
-        "Graph": table(_graph_rows(graph)) if graph else "",
-        "Media of this run": table(progress.media_rows()),
-        "Files refused in this run": table(refusals.items()),
-        "Relations by type": columns(by_type.items()),
+        **{panel.title: _shown(panel) for panel in kept},
         "Failures by reason": table(failures.items()),
         "Read so far": table(read.items()),
         "This run": table(_run_rows(progress)),
@@ -222,9 +210,10 @@ def summary(
     return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
 
 
-def _graph_rows(graph: Counts) -> list[tuple[str, int]]:
-    rows = [("concepts", graph.entities), ("relations", graph.relations)]
-    return [*rows, ("media", graph.media)] if graph.media else rows
+def _shown(panel: Panel) -> str:
+    """Bars are many and short: beside each other."""
+    rows = [(str(name), value) for name, value, *_ in panel.rows]
+    return columns(rows) if panel.kind == "bars" else table(rows)
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:

@@ -8,20 +8,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+from ..journal.sample import Sample
 
 LATE_S = 300.0  # a sample older than this in a harvest that runs: somebody's clock is wrong
-
-
-class Sample(NamedTuple):
-    """How far the harvest was; `elapsed` since the start of the run by a clock that never jumps."""
-
-    run: int
-    elapsed: float
-    time: float
-    counts: Mapping[str, int]
-    requests: int
-    bytes: int
 
 
 Value = Callable[[Sample], float]
@@ -103,8 +93,17 @@ def waiting(stage: str) -> Value:
     return lambda sample: sum(sample.counts.get(name, 0) for name in names)
 
 
-def media(sample: Sample) -> int:
-    return sum(count for key, count in sample.counts.items() if key.startswith("media "))
+def is_of(key: str, name: str) -> bool:
+    """A key that ends with a space is the beginning of several names.
+
+    >>> is_of("media ", "media image commons"), is_of("words", "words"), is_of("words", "words 2")
+    (True, True, False)
+    """
+    return name.startswith(key) if key.endswith(" ") else name == key
+
+
+def counted(key: str) -> Value:
+    return lambda sample: sum(n for name, n in sample.counts.items() if is_of(key, name))
 
 
 def requests(sample: Sample) -> int:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..add import Counts
+from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
+from ..engine.job import Cell, Description, Panel
 from ..journal import facts
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
@@ -24,9 +25,8 @@ from .tables import WIDTH, Row, beside, table, titled
 BAR, POOL_BAR = 40, 30
 HOSTS, GROUPS = 8, 8
 SPANS: Mapping[str, float | None] = {"last minute": 60.0, "last hour": 3600.0, "this run": None}
-STAGES = {"fetch": "concepts fetched", "extend": "tasks extended"}
-KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
 CHORES = ("snapshot", "transport")
+STRANGER = Description()
 
 
 class View(NamedTuple):
@@ -34,11 +34,12 @@ class View(NamedTuple):
 
     file: Path
     seen: Look
-    graph: Counts | None
+    stored: Mapping[str, int] | None
     running: Running | None
     is_snapshot: bool
     copies: Sequence[Copy]
     now: float
+    job: Description = STRANGER
 
     @property
     def course(self) -> Course:
@@ -61,15 +62,14 @@ def limit_of(written: Mapping[str, str]) -> int | None:
 
 def as_text(view: View, heading: Callable[[str], str] = str) -> str:
     """`heading` may make a title bold; it must not make it longer to the eye."""
-    graph = view.graph._asdict() if view.graph else {}
     sections = (
         _pools(view.seen.pools),
         _rates(view),
         _hosts(view.seen.assist.hosts),
-        _media(view.seen.media),
+        *map(_panel, view.job.panels(view.seen.counts)),
         _failures(view.seen.groups),
         _assist(view),
-        titled("Graph", table([(name, f"{number:,}") for name, number in graph.items()])),
+        _panel(Panel(view.job.store_title.capitalize(), "table", _stored(view))),
     )
     lines = _head(view)
     for first, *rest in filter(None, sections):
@@ -92,14 +92,15 @@ def _head(view: View) -> list[str]:
         _whether_it_runs(view),
         _whether_it_is_paused(view),
         _whether_a_file_is_read(view.seen),
-        _share(view.seen),
+        _share(view),
         _time_left(view),
     ]
     return [clipped(line, WIDTH) for line in lines if line]
 
 
-def _share(seen: Look) -> str:
-    known, noun = sum(seen.known.values()), facts.noun(seen.facts)
+def _share(view: View) -> str:
+    seen = view.seen
+    known, noun = sum(seen.known.values()), view.job.noun(seen.facts)
     done = seen.known.get("finished", 0) + seen.known.get("failed", 0)
     share = done / known if known else 0.0
     text = f"{done:,} of {known:,} {noun} done ({int(100 * share)}%)"
@@ -110,7 +111,7 @@ def _share(seen: Look) -> str:
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
         return ""
-    return f"paused since {date(since)}; `python main.py resume` goes on"
+    return as_typed_here(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
 def _whether_a_file_is_read(seen: Look) -> str:
@@ -176,7 +177,7 @@ def _rates(view: View) -> list[str]:
         return titled("Rates", young if view.running else [])
     rows: list[Row] = [("", "so far", *SPANS)]
     counts = view.seen.counts
-    for name, value, is_told, shown in series(view.seen):
+    for name, value, is_told, shown in series(view):
         spans = [course.rate(value, span, is_told) for span in SPANS.values()]
         last = course.samples[-1] if is_told else course.samples[-1]._replace(counts=counts)
         total = value(last)
@@ -187,11 +188,15 @@ def _rates(view: View) -> list[str]:
 Shown = Callable[[float], str]
 
 
-def series(seen: Look) -> list[tuple[str, Value, bool, Shown]]:
+def series(view: View) -> list[tuple[str, Value, bool, Shown]]:
     """What is measured: its name, its value, if only samples know it, how it is written."""
-    done = [each for each in seen.done if seen.file is None or each != "fetch"]
-    named = [(STAGES.get(each, plain(each)), rates.done(each)) for each in done]
-    counted = [*named, ("media files", rates.media)] if seen.media else named
+    seen, titles = view.seen, view.job.stage_titles
+    whole = view.job.whole_file if seen.file else None
+    done = [each for each in seen.done if whole is None or each != whole.stage]
+    counted = [(titles.get(each, plain(each)), rates.done(each)) for each in done]
+    for title, key in view.job.series:
+        if any(rates.is_of(key, name) for name in seen.tally):
+            counted.append((title, rates.counted(key)))
     rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
     return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
 
@@ -216,22 +221,28 @@ def _hosts(hosts: Mapping[str, tuple[int, int]]) -> list[str]:
     return beside("Hosts", table([("", "requests", "bytes"), *cells])) if cells else []
 
 
-def _media(media: Mapping[tuple[str, str], int]) -> list[str]:
-    if not media:
+def _panel(panel: Panel) -> list[str]:
+    """As text. A curve is for pictures."""
+    if panel.kind == "curve" or not panel.rows:
         return []
-    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
-    by_provider = {
-        provider: [media.get((kind, provider), 0) for kind in kinds]
-        for provider in dict.fromkeys(provider for _, provider in media)
-    }
-    rows = sorted(by_provider.items(), key=lambda row: (-sum(row[1]), row[0]))
-    totals = [sum(column) for column in zip(*by_provider.values(), strict=True)]
-    cells: list[Row] = [
-        (plain(name), *(f"{n:,}" for n in (*row, sum(row))))
-        for name, row in [*rows, ("all", totals)]
-    ]
-    titles = [KINDS.get(kind, plain(kind)) for kind in kinds]
-    return beside("Media", table([("", *titles, "all"), *cells]))
+    title, rows = plain(panel.title), [tuple(map(_cell, row)) for row in panel.rows]
+    if panel.kind == "bars":
+        most = max(number for _, number in panel.rows if isinstance(number, int)) or 1
+        for at, (name, number) in enumerate(panel.rows):
+            bar = "#" * round(POOL_BAR * number / most) if isinstance(number, int) else ""
+            rows[at] = (_cell(name), _cell(number), bar)
+        return titled(title, table(rows, left=(0, 2)))
+    if panel.head:
+        return beside(title, table([("", *map(plain, panel.head)), *rows]))
+    return titled(title, table(rows))
+
+
+def _cell(value: Cell) -> str:
+    return plain(value) if isinstance(value, str) else f"{value:,}"
+
+
+def _stored(view: View) -> list[tuple[Cell, ...]]:
+    return list((view.stored or {}).items())
 
 
 def _failures(groups: Sequence[Group]) -> list[str]:

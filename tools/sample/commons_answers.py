@@ -14,7 +14,8 @@ from math import isqrt
 from typing import Any
 from urllib.parse import quote
 
-from ..conceptnet.mirror.pages import Answer, html_error, json_answer, number
+from ..conceptnet.mirror.pages import number
+from ..network.reply import Reply, html_error, json_reply
 from .commons_search import Search
 from .files import MIMES, content, landing_page, named, path_of, sent, thumbnail, title_of
 from .offers import WANTED, File, Licence, Offers, author_of, identity, licence_of
@@ -36,7 +37,7 @@ class Commons:
         self._texts = texts
         self._offers = offers
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply:
         if path == "/w/api.php":
             return self._api(base, query)
         for pattern in (_FILE, _THUMB, _PAGE):
@@ -51,7 +52,7 @@ class Commons:
     def _named(self, name: str) -> File | None:
         return named(self._offers, self.name, name)
 
-    def _api(self, base: str, query: Mapping[str, str]) -> Answer:
+    def _api(self, base: str, query: Mapping[str, str]) -> Reply:
         if fault := _fault(query):
             return fault
         search = Search.of(query["gsrsearch"])
@@ -62,7 +63,7 @@ class Commons:
             _page(base, file, rank, query)
             for rank, file in enumerate(found[start:end], start=start + 1)
         ]
-        return json_answer(_listing(pages, end if end < len(found) else None, query))
+        return json_reply(_listing(pages, end if end < len(found) else None, query))
 
     def _found(self, search: Search) -> list[File]:
         text = self._texts.find(search.words)
@@ -72,7 +73,7 @@ class Commons:
         return [file for file in offered if _is_found(search, file)]
 
 
-def _fault(query: Mapping[str, str]) -> Answer | None:
+def _fault(query: Mapping[str, str]) -> Reply | None:
     """The API answers most mistakes with status 200."""
     for key, allowed in (("action", "query"), ("format", "json"), ("generator", "search")):
         if query.get(key) != allowed:
@@ -88,9 +89,9 @@ def _fault(query: Mapping[str, str]) -> Answer | None:
     return None
 
 
-def _error(code: str, told: str) -> Answer:
-    answer = json_answer({"error": {"code": code, "info": told}, "servedby": "sample"})
-    return Answer(answer.status, answer.body, headers={"MediaWiki-API-Error": code})
+def _error(code: str, told: str) -> Reply:
+    answer = json_reply({"error": {"code": code, "info": told}, "servedby": "sample"})
+    return Reply(answer.status, answer.body, headers={"MediaWiki-API-Error": code})
 
 
 def _is_found(search: Search, file: File) -> bool:
@@ -247,7 +248,7 @@ def _file_path(file: File) -> str:
     return f"/wikipedia/commons/{folder[0]}/{folder}/{path_of(file)}"
 
 
-def _thumb(file: File, width: int) -> Answer:
+def _thumb(file: File, width: int) -> Reply:
     if width not in WIDTHS or file.kind == "audio":
         return html_error(400, f"Thumbnails are {', '.join(map(str, WIDTHS))} pixels wide.")
-    return Answer(200, thumbnail(file, width), MIMES[file.extension])
+    return Reply(200, thumbnail(file, width), MIMES[file.extension])

@@ -13,7 +13,7 @@ from hashlib import sha1
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..conceptnet.mirror.pages import HTML, Answer, html_error
+from ..network.reply import HTML, Reply, html_error
 from . import drawing, voice
 from .offers import File, Offers, author_of, chosen, identity, licence_of
 
@@ -57,7 +57,7 @@ class Content(NamedTuple):
         return sha1(self.body, usedforsecurity=False).hexdigest()
 
 
-class CutShort(Answer):
+class CutShort(Reply):
     """Ends in the middle, without a word about its length."""
 
 
@@ -81,19 +81,19 @@ def thumbnail(file: File, width: int) -> bytes:
     return drawing.picture(file.text, file.look, file.extension, (width, height))
 
 
-def sent(file: File) -> Answer:
+def sent(file: File) -> Reply:
     """What the server says when it is asked for the file."""
     mime, body = MIMES[file.extension], content(file).body
     if file.flaw == "missing":
         return html_error(404, "There is no such file.")
     if file.flaw == "redirect":
-        return Answer(302, b"", mime, {"Location": FORBIDDEN_PLACE})
+        return Reply(302, b"", mime, {"Location": FORBIDDEN_PLACE})
     if file.flaw == "cut":
         return CutShort(200, body[: len(body) * 6 // 10], mime)
     if file.flaw == "html":
-        return Answer(200, body, chosen((HTML, mime), "content type", *file))
+        return Reply(200, body, chosen((HTML, mime), "content type", *file))
     headers = {"X-Robots-Tag": "noai, noimageai"} if file.flaw == "noai" else {}
-    return Answer(200, b"" if file.flaw == "empty" else body, mime, headers)
+    return Reply(200, b"" if file.flaw == "empty" else body, mime, headers)
 
 
 def named(offers: Offers, provider: str, name: str) -> File | None:
@@ -125,7 +125,7 @@ def title_of(file: File) -> str:
     return file.name[0].upper() + file.name[1:]
 
 
-def landing_page(file: File, url: str) -> Answer:
+def landing_page(file: File, url: str) -> Reply:
     """What a person sees who looks up where a file is from."""
     title, author, licence = html.escape(title_of(file)), author_of(file), licence_of(file)
     element = "audio controls" if file.kind == "audio" else "img"
@@ -135,7 +135,7 @@ def landing_page(file: File, url: str) -> Answer:
         f'<p>By {author or "nobody knows whom"}, <a href="{licence.url}">{licence.code}'
         f" {licence.version}</a>.\nDrawn for the built-in sample; the author is invented.</p>\n"
     )
-    return Answer(200, text.encode(), HTML)
+    return Reply(200, text.encode(), HTML)
 
 
 def _picture(file: File) -> Content:

@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..conceptnet.mirror.pages import Answer, json_answer, number
+from ..conceptnet.mirror.pages import number
+from ..network.reply import Reply, json_reply
 from .drawing import PICTURE
 from .files import MIMES, content, landing_page, sent, thumbnail
 from .offers import File, Offers, author_of, licence_of
@@ -38,7 +39,7 @@ class INaturalist:
         self._taxa = texts.taxa
         self._offers = offers
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply:
         if path == "/v1/taxa/autocomplete":
             return self._autocomplete(base, query)
         if path == "/v1/observations":
@@ -52,7 +53,7 @@ class INaturalist:
             return landing_page(file, base + self._file_path(file).replace("/square.", "/medium."))
         return _photo(file, found[2]) if pattern is _PHOTO else sent(file)
 
-    def _autocomplete(self, base: str, query: Mapping[str, str]) -> Answer:
+    def _autocomplete(self, base: str, query: Mapping[str, str]) -> Reply:
         asked = words_of(query.get("q", ""))
         if not asked:
             return _error(422, "q is required")
@@ -60,7 +61,7 @@ class INaturalist:
         taxa = [self._taxon(base, name) for name in names]
         return _listing(taxa, query, per_page=10, largest=30)
 
-    def _observations(self, base: str, query: Mapping[str, str]) -> Answer:
+    def _observations(self, base: str, query: Mapping[str, str]) -> Reply:
         names = list(self._taxa)
         if "taxon_id" in query:
             wanted = query["taxon_id"]
@@ -148,18 +149,18 @@ class INaturalist:
         }
 
 
-def _error(status: int, told: str) -> Answer:
-    return json_answer({"error": told, "status": status}, status)
+def _error(status: int, told: str) -> Reply:
+    return json_reply({"error": told, "status": status}, status)
 
 
 def _listing(
     results: list[dict[str, Any]], query: Mapping[str, str], per_page: int, largest: int
-) -> Answer:
+) -> Reply:
     size = number(query, "per_page", per_page, largest)
     page = max(1, number(query, "page", 1, _DEEPEST))
     shown = results[(page - 1) * size : page * size]
     told = {"total_results": len(results), "page": page, "per_page": size, "results": shown}
-    return json_answer(told)
+    return json_reply(told)
 
 
 def _is_found(file: File, query: Mapping[str, str]) -> bool:
@@ -190,8 +191,8 @@ def _attribution(file: File) -> str:
     return f"(c) {author}, {rights}"
 
 
-def _photo(file: File, size: str) -> Answer:
+def _photo(file: File, size: str) -> Reply:
     """A picture is never made larger."""
     if size in WIDTHS and not file.flaw:
-        return Answer(200, thumbnail(file, WIDTHS[size]), MIMES[file.extension])
+        return Reply(200, thumbnail(file, WIDTHS[size]), MIMES[file.extension])
     return sent(file)

@@ -7,16 +7,13 @@ files drawn on request. The process ends with whoever started it, even if that o
 from __future__ import annotations
 
 import json
-import os
 import select
 import subprocess
-import sys
-from pathlib import Path
 from typing import IO, Self, cast
 
+from ..base.program import module_command, module_environment
 from ..errors import Unreachable
 
-ROOT = Path(__file__).resolve().parents[2]
 START_S = 10.0
 END_S = 5.0
 
@@ -31,10 +28,9 @@ class MediaServers:
 
     def __enter__(self) -> Self:
         # A session of its own: Ctrl-C is for the harvest, which needs its servers to end well.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tools.sample.sites"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        self._process = subprocess.Popen(  # noqa: S603  # ourselves
+            module_command(".sample.sites"),
+            env=module_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

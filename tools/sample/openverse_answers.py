@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from ..conceptnet.mirror.pages import Answer, json_answer
+from ..network.reply import Reply, json_reply
 from .files import content, landing_page, named, path_of, sent, title_of
 from .offers import File, Licence, Offers, author_of, identity, licence_of
 from .texts import Texts
@@ -42,7 +42,7 @@ class Openverse:
         self._texts = texts
         self._offers = offers
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply:
         if kinds := KINDS.get(path.rstrip("/")):
             return _fault(query) or self._search(base, kinds, query)
         found = _FILE.fullmatch(path)
@@ -51,13 +51,13 @@ class Openverse:
             return _refusal(404, "Not found.")
         return sent(file) if found[1] == "files" else landing_page(file, _url(base, file))
 
-    def _search(self, base: str, kinds: tuple[str, ...], query: Mapping[str, str]) -> Answer:
+    def _search(self, base: str, kinds: tuple[str, ...], query: Mapping[str, str]) -> Reply:
         text = self._texts.find(query.get("q", "")) or ""
         offered = [file for kind in kinds for file in self._offers.files(self.name, kind, text)]
         found = [file for file in offered if _is_found(file, query)]
         page, size = int(query.get("page", "1")), int(query.get("page_size", _LARGEST_PAGE))
         results = [_result(base, file) for file in found[(page - 1) * size : page * size]]
-        return json_answer(
+        return json_reply(
             {
                 "result_count": len(found),
                 "page_count": -(-len(found) // size),
@@ -68,7 +68,7 @@ class Openverse:
         )
 
 
-def _fault(query: Mapping[str, str]) -> Answer | None:
+def _fault(query: Mapping[str, str]) -> Reply | None:
     for key in ("page", "page_size"):
         if not query.get(key, "1").isdecimal() or not 0 < int(query.get(key, "1")) < 10_000:
             return _invalid(key, "A valid integer is required.")
@@ -87,12 +87,12 @@ def _fault(query: Mapping[str, str]) -> Answer | None:
     return None
 
 
-def _refusal(status: int, told: str) -> Answer:
-    return json_answer({"detail": told}, status)
+def _refusal(status: int, told: str) -> Reply:
+    return json_reply({"detail": told}, status)
 
 
-def _invalid(key: str, told: str) -> Answer:
-    return json_answer({"detail": {key: [told]}}, 400)
+def _invalid(key: str, told: str) -> Reply:
+    return json_reply({"detail": {key: [told]}}, 400)
 
 
 def _values(query: Mapping[str, str], key: str) -> list[str]:

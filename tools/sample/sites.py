@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import Protocol
 
-from ..conceptnet.mirror.pages import Answer
 from ..network import server
+from ..network.reply import Reply
 from . import world
 from .commons_answers import Commons
 from .files import CutShort
@@ -30,21 +30,21 @@ class Site(Protocol):
 
     name: str
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer: ...
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply: ...
 
 
 class Handler(server.Handler):
     server: SiteServer
 
-    def answer(self, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, path: str, query: Mapping[str, str]) -> Reply:
         return self.server.site.answer(self.server.url, path, query)
 
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: Reply) -> None:
         if isinstance(answer, CutShort):
             self.close_connection = True
         super().send(answer)
 
-    def head(self, answer: Answer) -> list[str]:
+    def head(self, answer: Reply) -> list[str]:
         lines = super().head(answer)
         if isinstance(answer, CutShort):
             return [line for line in lines if not line.startswith("Content-Length")]

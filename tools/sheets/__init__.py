@@ -1,0 +1,1 @@
+"""Pages to look at: concepts with their relations and media."""

@@ -6,14 +6,11 @@ Promise: every string is escaped unless it is Html already, and only this module
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from html import escape
 
 ALONE = frozenset({"img", "link", "meta"})  # have no end tag
 _LINK = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
-# They turn the text around them, so that a name could pass for another one.
-_TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Html(str):
@@ -62,17 +59,3 @@ def outward(url: str | None, text: str) -> Html:
     if url is None or not _LINK.fullmatch(url):
         return escaped(text)
     return element("a", text, href=url, rel="noopener noreferrer")
-
-
-def plain(text: str) -> str:
-    r"""One line without characters that steer a terminal or turn the text around them.
-
-    >>> plain("a\x1b[31m\n b\u202ec ")
-    'a [31m bc'
-    """
-    kept = "".join(_steerless(character) for character in text if character not in _TURNS)
-    return " ".join(kept.split())
-
-
-def _steerless(character: str) -> str:
-    return " " if unicodedata.category(character) in ("Cc", "Cs") else character

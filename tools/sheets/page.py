@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from .. import uri
 from ..add import Media, Relation
+from ..base.text import one_line
 from ..media.credits import licence_name
 from .album import Album, NotShown
-from .markup import Html, element, joined, outward, plain
+from .markup import Html, element, joined, outward
 
 LARGE, SMALL = 1280, 320  # sides of pictures in pixels: of the concept, of its relations
 SHOWN = 18  # relations of one type that are seen at once, with files or without
@@ -237,5 +238,5 @@ def in_words(relation: str) -> str:
 
 def text_of(text: str) -> str:
     """What a page shows of a text from outside: one line, not too long."""
-    line = plain(text)
+    line = one_line(text)
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..add import Graph, Media, unseen
 from ..errors import StopHarvest
 from ..graphs.copy import batches
-from ..media.credits import BATCH, require_known
+from ..media.graph_credits import BATCH, require_known
 from .album import Album
 from .page import Address, View, card, concept_page, index_page
 

@@ -14,8 +14,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from ..errors import Interrupted, NoRoom, Unavailable
-from ..settings import TransportSettings
 from .batch import Batch
+from .settings import TransportSettings
 from .sftp import CHUNK, Node
 from .volume import MemberLost, Volume
 

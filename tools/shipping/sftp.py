@@ -35,7 +35,7 @@ from paramiko.sftp import (
 )
 
 from ..errors import NoRoom
-from ..settings import TransportSettings
+from .settings import TransportSettings
 from .ssh import WINDOW, Login
 
 CHUNK = 255 * 1024  # what OpenSSH takes in one write

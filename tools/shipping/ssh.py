@@ -21,9 +21,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import paramiko
 import socks
 
-from ..base.credentials import PASSPHRASE_VARIABLE
 from ..errors import HarvestError, Unavailable, Unreachable
-from ..settings import TransportSettings
+from .settings import PASSPHRASE_VARIABLE, TransportSettings
 
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # what matters of it is in our errors
 

@@ -14,7 +14,7 @@ from tools.conceptnet.file_source import DumpSource
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.index.near import LONGEST, MOST_NAMES, near
-from tools.settings import DumpSettings
+from tools.conceptnet.settings import DumpSettings
 
 KNOWN = {
     **{"/c/en/dog": 9, "/c/en/do": 5, "/c/en/go": 3, "/c/en/ego": 1, "/c/en/ice_cream": 2},

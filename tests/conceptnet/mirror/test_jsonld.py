@@ -13,7 +13,8 @@ from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.mirror.browser import for_reader
 from tools.conceptnet.mirror.mirror import Mirror
-from tools.conceptnet.mirror.pages import answer_to, parse_target
+from tools.conceptnet.mirror.pages import answer_to
+from tools.network.reply import parse_target
 
 # rdflib's own parser uses what rdflib has declared outdated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is:DeprecationWarning")

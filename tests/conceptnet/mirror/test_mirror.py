@@ -18,7 +18,7 @@ from tests.conceptnet.index.test_index import WORLD
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.mirror.mirror import ClientLimits, Handler, Mirror
-from tools.conceptnet.mirror.pages import Answer
+from tools.network.reply import Reply as Sent
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -109,7 +109,7 @@ def test_raw_utf8_in_a_path(url: str) -> None:
 
 
 class Crashing(Handler):
-    def answer(self, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, path: str, query: Mapping[str, str]) -> Sent:
         if path == "/crash":
             raise RuntimeError("secret detail")
         return super().answer(path, query)
@@ -134,7 +134,7 @@ def test_a_crash_is_http_500_without_any_detail(
 
 
 class Silent(Handler):
-    def send(self, answer: Answer) -> None:
+    def send(self, answer: Sent) -> None:
         raise ValueError("cannot send")
 
 

@@ -13,13 +13,14 @@ from tests.conceptnet.index.test_index import WORLD
 from tests.support.slices import any_slice, lines_of
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.mirror.normalise import concept, tokens
-from tools.conceptnet.mirror.pages import Answer, answer_to, parse_target
+from tools.conceptnet.mirror.pages import answer_to
+from tools.network.reply import Reply, parse_target
 from tools.uri import term
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 
 
-def ask(target: str) -> Answer:
+def ask(target: str) -> Reply:
     return answer_to(index_of(WORLD), *parse_target(target))
 
 

@@ -20,7 +20,8 @@ from tests.support.slices import answer_beside, any_slice
 from tools.conceptnet.index.build import index_of, open_index
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.mirror.browser import for_reader, wants_html
-from tools.conceptnet.mirror.pages import Answer, answer_to, html_error, json_error, parse_target
+from tools.conceptnet.mirror.pages import answer_to, json_error
+from tools.network.reply import Reply, html_error, parse_target
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 MORE = "There are more results. Follow the 'nextPage' link for more."
@@ -33,7 +34,7 @@ class Client:
     def __init__(self, assertions: Index) -> None:
         self.assertions = assertions
 
-    def get(self, target: str) -> Answer:
+    def get(self, target: str) -> Reply:
         return answer_to(self.assertions, *parse_target(target))
 
     def json(self, target: str) -> Any:
@@ -493,7 +494,7 @@ def test_who_wants_html(accept: str, query: dict[str, str], is_html: bool) -> No
     assert wants_html(accept, query) is is_html
 
 
-def in_browser(client: Client, target: str) -> Answer:
+def in_browser(client: Client, target: str) -> Reply:
     path, query = parse_target(target)
     return for_reader(answer_to(client.assertions, path, query), BROWSER, query)
 

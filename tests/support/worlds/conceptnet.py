@@ -27,15 +27,8 @@ from tools.conceptnet.dump.row import Row
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.mirror.mirror import Handler, Mirror
-from tools.conceptnet.mirror.pages import (
-    HTML,
-    JSON,
-    Answer,
-    html_error,
-    json_answer,
-    json_error,
-    number,
-)
+from tools.conceptnet.mirror.pages import json_error, number
+from tools.network.reply import HTML, JSON, Reply, html_error, json_reply
 from tools.uri import assertion
 
 HUB = "/c/en/hub"
@@ -112,10 +105,10 @@ class Asked:
     query: Mapping[str, str]
 
 
-Proceed = Callable[[Asked], Answer]
-Fault = Callable[[Asked, Proceed], Answer]
+Proceed = Callable[[Asked], Reply]
+Fault = Callable[[Asked, Proceed], Reply]
 Which = Callable[[Asked], bool]
-Honest = Callable[[str, Mapping[str, str]], Answer]
+Honest = Callable[[str, Mapping[str, str]], Reply]
 
 
 # Which requests
@@ -162,59 +155,59 @@ def fails(status: int) -> Fault:
     return lambda asked, proceed: failure
 
 
-def error_inside(asked: Asked, proceed: Proceed) -> Answer:
+def error_inside(asked: Asked, proceed: Proceed) -> Reply:
     """HTTP 200, but the body says 500."""
     return replace(json_error(500, "Internal server error"), status=200)
 
 
-def in_html(asked: Asked, proceed: Proceed) -> Answer:
+def in_html(asked: Asked, proceed: Proceed) -> Reply:
     """HTTP 200, but a web page instead of JSON."""
-    return Answer(200, b"<!DOCTYPE html>\n<title>ConceptNet</title>\n<p>Welcome!</p>\n", HTML)
+    return Reply(200, b"<!DOCTYPE html>\n<title>ConceptNet</title>\n<p>Welcome!</p>\n", HTML)
 
 
-def truncated(asked: Asked, proceed: Proceed) -> Answer:
+def truncated(asked: Asked, proceed: Proceed) -> Reply:
     """Half of the JSON, and a Content-Length that agrees with it."""
     answer = proceed(asked)
     return replace(answer, body=answer.body[: len(answer.body) // 2])
 
 
-def without_edges(asked: Asked, proceed: Proceed) -> Answer:
+def without_edges(asked: Asked, proceed: Proceed) -> Reply:
     return _changed(proceed(asked), lambda page: page.pop("edges", None))
 
 
-def edge_without_end(asked: Asked, proceed: Proceed) -> Answer:
+def edge_without_end(asked: Asked, proceed: Proceed) -> Reply:
     """Only the first edge of each page is broken."""
     return _changed(
         proceed(asked), lambda page: [edge.pop("end") for edge in page.get("edges", [])[:1]]
     )
 
 
-def repeats_itself(asked: Asked, proceed: Proceed) -> Answer:
+def repeats_itself(asked: Asked, proceed: Proceed) -> Reply:
     """Whatever the offset, the first page, and its nextPage is what was asked for."""
     query = {key: value for key, value in asked.query.items() if key != "offset"}
     view = {"@id": asked.target, "nextPage": asked.target, "paginatedProperty": "edges"}
     return _changed(proceed(replace(asked, query=query)), lambda page: page.update(view=view))
 
 
-def _honest(asked: Asked, proceed: Proceed) -> Answer:
+def _honest(asked: Asked, proceed: Proceed) -> Reply:
     return proceed(asked)
 
 
-def _from_nginx(status: int) -> Answer:
+def _from_nginx(status: int) -> Reply:
     title = f"{status} {HTTPStatus(status).phrase}"
     text = (
         f"<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n"
         f"<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
     )
-    return Answer(status, text.encode(), "text/html")
+    return Reply(status, text.encode(), "text/html")
 
 
-def _changed(answer: Answer, change: Callable[[dict[str, Any]], object]) -> Answer:
+def _changed(answer: Reply, change: Callable[[dict[str, Any]], object]) -> Reply:
     if answer.content_type != JSON:
         return answer
     page = json.loads(answer.body)
     change(page)
-    return json_answer(page, answer.status)
+    return json_reply(page, answer.status)
 
 
 # The server
@@ -281,7 +274,7 @@ class World:
             if not self._arrival.wait_for(lambda: len(self.paths) >= count, timeout):
                 raise TimeoutError(f"{len(self.paths)} requests instead of {count}")
 
-    def answer(self, target: str, path: str, query: Mapping[str, str], honest: Honest) -> Answer:
+    def answer(self, target: str, path: str, query: Mapping[str, str], honest: Honest) -> Reply:
         """For the handler: count, delay, and let the fault have its way."""
         with self._counted(target) as count:
             self._closing.wait(self.latency)
@@ -321,7 +314,7 @@ class World:
 
 def _handler_for(world: World) -> type[Handler]:
     class Misbehaving(Handler):
-        def answer(self, path: str, query: Mapping[str, str]) -> Answer:
+        def answer(self, path: str, query: Mapping[str, str]) -> Reply:
             return world.answer(self.requestline.split()[1], path, query, super().answer)
 
     return Misbehaving

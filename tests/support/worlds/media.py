@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Condition
 from typing import Self
 
-from tools.conceptnet.mirror.pages import Answer, json_error
+from tools.conceptnet.mirror.pages import json_error
+from tools.network.reply import Reply
 from tools.network.server import Serving
 from tools.sample import sites
 
@@ -53,7 +54,7 @@ class MediaWorld:
             if not self._arrival.wait_for(lambda: len(self.paths) >= count, timeout):
                 raise TimeoutError(f"{len(self.paths)} requests instead of {count}")
 
-    def answer(self, site: sites.Site, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, site: sites.Site, base: str, path: str, query: Mapping[str, str]) -> Reply:
         with self._arrival:
             self.paths.append(f"{site.name}{path}")
             self._arrival.notify_all()
@@ -70,5 +71,5 @@ class _Watched:
         self._site = site
         self._world = world
 
-    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, base: str, path: str, query: Mapping[str, str]) -> Reply:
         return self._world.answer(self._site, base, path, query)

@@ -16,9 +16,8 @@ from pathlib import Path
 from ...add import Page, Relation, endpoints
 from ...engine.stage import Done, Found, Task
 from ...errors import Fatal
-from ...fetch import KEPT, is_groundable
 from ..index.build import sha256_of
-from ..rules import Filter
+from ..rules import KEPT, Filter, is_groundable
 from .faults import Faults
 from .lines import BEGINNING, Chunk, Lines, Position
 from .row import relation_of

@@ -1,0 +1,1 @@
+"""A server that answers as ConceptNet's own does, over an index."""

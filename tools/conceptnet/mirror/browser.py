@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import orjson
 
-from .pages import HTML, JSON, Answer
+from ...network.reply import HTML, JSON, Reply
 
 _STYLE = (
     ":root{color-scheme:light dark}"
@@ -33,7 +33,7 @@ _LINE = re.compile(r' *"(?:@id|term|firstPage|nextPage|previousPage)": (".*"),?'
 _LINKED = re.compile(r"/[acdrs]/.|/query\?|https?://", re.DOTALL)
 
 
-def for_reader(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
+def for_reader(answer: Reply, accept: str, query: Mapping[str, str]) -> Reply:
     """A browser is shown the JSON inside a web page."""
     if answer.content_type != JSON or not wants_html(accept, query):
         return answer
@@ -42,7 +42,7 @@ def for_reader(answer: Answer, accept: str, query: Mapping[str, str]) -> Answer:
         '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>ConceptNet API</title>\n'
         f"<style>{_STYLE}</style>\n<pre>{_linked(text)}</pre>\n"
     )
-    return Answer(answer.status, page.encode(), HTML, {**answer.headers, **_HEADERS})
+    return Reply(answer.status, page.encode(), HTML, {**answer.headers, **_HEADERS})
 
 
 def wants_html(accept: str, query: Mapping[str, str]) -> bool:

@@ -14,9 +14,10 @@ from time import monotonic
 from pyrate_limiter import InMemoryBucket, Rate, RateItem
 
 from ...network import server
+from ...network.reply import Reply, html_error
 from ..index.index import Index
 from .browser import for_reader
-from .pages import Answer, answer_to, html_error, json_error
+from .pages import answer_to, json_error
 
 
 class Handler(server.Handler):
@@ -25,15 +26,15 @@ class Handler(server.Handler):
     server: _Server
     server_version = "mirror"
 
-    def answer(self, path: str, query: Mapping[str, str]) -> Answer:
+    def answer(self, path: str, query: Mapping[str, str]) -> Reply:
         return answer_to(self.server.assertions, path, query)
 
-    def respond(self, path: str, query: Mapping[str, str]) -> Answer:
+    def respond(self, path: str, query: Mapping[str, str]) -> Reply:
         if refusal := self.server.limits.refusal(self.client_address[0]):
             return html_error(429, refusal)
         return for_reader(super().respond(path, query), self.headers.get("Accept", ""), query)
 
-    def error_answer(self) -> Answer:
+    def error_answer(self) -> Reply:
         return json_error(500, "Internal server error")
 
 

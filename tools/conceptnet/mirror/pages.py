@@ -10,16 +10,14 @@ learnt from the 10,000 heaviest edges of its concept.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import quote, urlencode
 
 import orjson
 
+from ...network.reply import Reply, html_error, json_reply
 from ...uri import prefixes
 from ..dump.row import Row, node, render
 from ..index.index import Index
@@ -28,9 +26,7 @@ from . import normalise as standard
 
 CONTEXT = ["http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json"]
 VERSION = "5.8.1"
-JSON = "application/json"
 JSON_LD = "application/ld+json"
-HTML = "text/html; charset=utf-8"
 
 _WELCOME = (
     "See http://www.conceptnet.io for more information about ConceptNet, "
@@ -52,72 +48,36 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u206a-\u206f\ufeff\ufff9-\uf
 _DIRECTION = {"end": -1, "node": 0, "start": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """All that goes back to the client, apart from the headers every answer has."""
-
-    status: int
-    body: bytes
-    content_type: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
+def json_error(status: int, details: str) -> Reply:
+    return json_reply(_with_error({}, status, details), status)
 
 
-def json_answer(content: Mapping[str, Any], status: int = 200) -> Answer:
-    return Answer(status, orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
-
-
-def json_error(status: int, details: str) -> Answer:
-    return json_answer(_with_error({}, status, details), status)
-
-
-def html_error(status: int, details: str, headers: Mapping[str, str] | None = None) -> Answer:
-    title = HTTPStatus(status).phrase
-    text = (
-        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
-        f"<title>{status} {title}</title>\n<h1>{title}</h1>\n<p>{html.escape(details)}</p>\n"
-    )
-    return Answer(status, text.encode(), HTML, headers or {})
-
-
-def parse_target(target: str) -> tuple[str, dict[str, str]]:
-    """Path and parameters, decoded; the first of a repeated one wins.
-
-    >>> parse_target("/c/en/caf%C3%A9?limit=3&limit=4")
-    ('/c/en/café', {'limit': '3'})
-    """
-    path, _, query = target.partition("?")
-    values: dict[str, str] = {}
-    for key, value in parse_qsl(query, keep_blank_values=True):
-        values.setdefault(key, value)
-    return unquote(path), values
-
-
-def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Answer:
+def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Reply:
     """What to say to a request that `parse_target` has decoded."""
     route = path.rstrip("/")
     if not route:
-        return json_answer({"@context": CONTEXT, "rdfs:comment": _WELCOME})
+        return json_reply({"@context": CONTEXT, "rdfs:comment": _WELCOME})
     if route in ("/query", "/search"):
-        return json_answer(query_page(assertions, query))
+        return json_reply(query_page(assertions, query))
     if route in _STANDARD:
         return standard_answer(query)
     if route == context.PATH:
-        return Answer(200, orjson.dumps({"@context": context.CONTEXT}), JSON_LD)
+        return Reply(200, orjson.dumps({"@context": context.CONTEXT}), JSON_LD)
     if _EMBEDDINGS.fullmatch(route):
         return json_error(404, f"{route!r} needs word embeddings, which this server does not have.")
     if found := _LOOKUP.fullmatch(path):
         uri = f"/{found[1]}/{found[2].strip('/')}"
-        return json_answer(lookup_page(assertions, uri, query))
+        return json_reply(lookup_page(assertions, uri, query))
     return _redirect_or_not_found(path, query)
 
 
-def standard_answer(query: Mapping[str, str]) -> Answer:
+def standard_answer(query: Mapping[str, str]) -> Reply:
     """The concept that a text in a language names, whether or not there is an edge of it."""
     language, text = query.get("language"), query.get("text") or query.get("term")
     if not language or not text:
         missing = "text" if language else "language"
         return json_error(400, f"Please specify a '{missing}' parameter.")
-    return json_answer({"@context": CONTEXT, "@id": standard.concept(language, text)})
+    return json_reply({"@context": CONTEXT, "@id": standard.concept(language, text)})
 
 
 def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[str, Any]:
@@ -268,7 +228,7 @@ def _with_error(content: dict[str, Any], status: int, details: str) -> dict[str,
     return _with_version({**content, "error": {"details": details, "status": status}})
 
 
-def _redirect_or_not_found(path: str, query: Mapping[str, str]) -> Answer:
+def _redirect_or_not_found(path: str, query: Mapping[str, str]) -> Reply:
     """Doubled slashes matter only ahead of the URI: inside, they belong to web addresses."""
     merged = re.sub("/{2,}", "/", path)
     if merged == path or not (_LOOKUP.fullmatch(merged) or merged in ("/query", "/search")):

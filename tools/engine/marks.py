@@ -14,9 +14,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..engine.stage import Stage
-from ..engine.window import Row
-from .schema import FAILED
+from ..journal.schema import FAILED
+from .stage import Stage
+from .window import Row
 
 ALONE = 3
 MOST = 6  # deaths, the last three of them alone

@@ -1,0 +1,81 @@
+"""Settings of the transport: nothing missing, nothing shown."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.toml import loaded, refusal, secret_file
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+
+
+NODE = """[transport]
+host = "node.example.org"
+user = "sheaf-node"
+key_file = "key"
+known_hosts = "known_hosts"
+folder = "/srv"
+"""
+
+
+def test_without_a_host_media_stay_here() -> None:
+    assert loaded("").transport.host == ""
+    assert refusal("[transport]\nuser = 'me'") == (
+        "transport.host is missing: without it media stay here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("port = 0", "transport.port must be more than 0"),
+        ("volume_mb = 0", "transport.volume_mb must be more than 0"),
+        ("every_hours = 25", "transport.every_hours must be from 1 to 24"),
+        ("every_hours = 0", "transport.every_hours must be from 1 to 24"),
+        ("connections = 0", "transport.connections must be more than 0"),
+        ("receipt_s = -1", "transport.receipt_s must be 0 or more"),
+        ("proxy = 'ftp://a:1'", "transport.proxy must be like"),
+        ("proxy = 'https://a:1'", "transport.proxy must be like"),
+        ("proxy = 'http://u:hunter2@a:1'", "a password stands in SHEAF_TRANSPORT_PROXY"),
+        ("jump = 'host.example.org'", "transport.jump must be like user@host:port"),
+        ("jump = 'me@host:port'", "transport.jump must be like user@host:port"),
+        ("secret = 'hunter2'", "unknown setting transport.secret; did you mean"),
+        ("passphrase = 'hunter2'", "unknown setting transport.passphrase"),
+    ],
+)
+def test_a_wrong_transport_is_refused(line: str, sentence: str) -> None:
+    said = refusal(NODE + line)
+    assert sentence in said and "hunter2" not in said
+
+
+@pytest.mark.parametrize("name", ["user", "key_file", "known_hosts", "folder"])
+def test_a_transport_that_lacks_something_is_refused(name: str) -> None:
+    text = re.sub(rf"^{name} = .*$", "", NODE, flags=re.MULTILINE)
+    assert refusal(text).startswith(f"transport.{name} is missing")
+
+
+def test_a_transport_may_use_an_agent_instead_of_a_key() -> None:
+    text = re.sub(r"^key_file = .*$", "agent = true", NODE, flags=re.MULTILINE)
+    assert loaded(text).transport.agent
+
+
+def test_secrets_of_the_transport_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHEAF_TRANSPORT_PASSPHRASE", "hunter1")
+    monkeypatch.setenv("SHEAF_TRANSPORT_PROXY", "socks5h://me:hunter2@a:1080")
+    monkeypatch.setenv("SHEAF_TRANSPORT_SECRET", "hunter3")
+    transport = loaded(NODE).transport
+    assert (transport.passphrase, transport.secret) == ("hunter1", "hunter3")
+    assert transport.proxy_url == "socks5h://me:hunter2@a:1080"
+    assert "hunter" not in repr(transport)
+
+
+def test_a_secret_of_the_transport_from_a_file() -> None:
+    secret_file("hunter3\n", name="transport-secret")
+    assert loaded(NODE + "secret_file = 'transport-secret'").transport.secret == "hunter3"
+
+
+@pytest.mark.parametrize(("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *")])
+def test_shipping_is_on_the_hour(hours: int, times: str) -> None:
+    assert loaded(NODE + f"every_hours = {hours}").transport.times == times

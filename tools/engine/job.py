@@ -1,0 +1,212 @@
+"""What a job is: all that the harvest, the commands and the reports ask of one.
+
+A `Description` is what is known of a job without opening anything, so that whoever only looks at a
+state or puts failed ones back to work needs no network and no store. A `Job` is one that is open:
+its stages, its first URIs, a worker for each stage and the store of what they bring.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+
+from ..errors import HarvestError, UsageError
+from ..journal.facts import typed
+from ..journal.reader import WholeFile
+from .committer import Store
+from .stage import Found, Stage, Worker
+
+if TYPE_CHECKING:
+    from .harvest import Harvest
+
+Cell = str | int
+
+
+class Panel(NamedTuple):
+    """A view of a job's own, as data: whoever shows it decides how.
+
+    A table has rows of cells, and a head if its columns need names; bars are names with a number
+    each; a curve is the same where its course is worth drawing.
+    """
+
+    title: str
+    kind: Literal["table", "bars", "curve"]
+    rows: Sequence[tuple[Cell, ...]]
+    head: Sequence[str] = ()
+
+
+class Series(NamedTuple):
+    """Something that tasks count and whose pace is worth telling.
+
+    `key` is the name of the count; one that ends with a space is the beginning of several.
+    """
+
+    title: str
+    key: str
+
+
+class Counted(NamedTuple):
+    """What a run has done so far, for its bars and lines."""
+
+    title: str
+    number: int
+    verb: str
+    has_bar: bool = True
+
+
+class Reading(Protocol):
+    """A file of which so many bytes are read."""
+
+    @property
+    def packed(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
+class Guard(Protocol):
+    """Whoever sees to it that the places of a harvest stay its own."""
+
+    def look(self) -> None:
+        """Often: are they still the ones we began with?"""
+
+    def ask(self) -> None:
+        """By the minute, in a thread of its own."""
+
+
+class Description:
+    """As it stands here: of a job that says nothing of itself."""
+
+    name = "unknown"
+    examples: ClassVar[Sequence[str]] = ()
+    """Command lines, each with a few words on what it does."""
+    stage_titles: ClassVar[Mapping[str, str]] = {}
+    """What a stage has done, in words; where none are given its name is told."""
+    series: ClassVar[Sequence[Series]] = ()
+    store_title = "store"
+    whole_file: WholeFile | None = None
+    fact_types: ClassVar[Mapping[str, Callable[[str], object]]] = {}
+    """How the texts it writes down about itself are read for programs."""
+
+    # --- for whoever looks -----------------------------------------------------------------
+
+    def noun(self, facts: Mapping[str, str]) -> str:
+        """What its URIs are called, by what the state says of itself."""
+        return "URIs"
+
+    def typed_facts(self, facts: Mapping[str, str]) -> dict[str, object]:
+        return typed(facts, self.fact_types)
+
+    def choice_for_people(self, key: str, value: str) -> str:
+        return value
+
+    def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
+        """Its own views, by what its tasks have counted up to some moment."""
+        return ()
+
+    def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
+        """What stands in the JSON besides what every job has."""
+        return {}
+
+    def stored(self, settings: Any) -> Mapping[str, int] | None:
+        """What its store holds; None if there is none yet. Unreachable or Unavailable if it does
+        not answer."""
+        return None
+
+    def command_before(self, facts: Mapping[str, str]) -> str:
+        """What its user typed, where a state of an older version has not written that down."""
+        return self.name
+
+    # --- for whoever starts it -------------------------------------------------------------
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add the flags that are its own."""
+
+    def prepared(self, settings: Any, arguments: Namespace) -> Any:
+        """The settings with what only this job reads from them; UsageError if they are wrong."""
+        return settings
+
+    def stages(self, settings: Any) -> Sequence[Stage]:
+        raise UsageError(
+            f"nobody here knows the job {self.name!r}: use the version of Sheaf that began it"
+        )
+
+    def plan(self, settings: Any, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        """What it would do, by what lies on the disk; nothing is made, and nobody is asked."""
+        return ()
+
+    def opened(self, settings: Any, arguments: Namespace, stop: Event) -> Job:
+        """Nothing of it is asked or written before `Job.open`, except to see that its places are
+        its own."""
+        raise NotImplementedError
+
+    def rehearsed(self, settings: Any, scratch: Any, arguments: Namespace, stop: Event) -> Job:
+        """For a trial that touches nothing: `scratch` are the settings with an empty folder in the
+        place of what they name."""
+        return self.opened(scratch, arguments, stop)
+
+
+class Job:
+    """One that is open. What is not said here otherwise is what a job without any of it does."""
+
+    description: Description
+    stages: Sequence[Stage]
+    seeds: Sequence[Found]
+    workers: Mapping[str, Worker]
+    client: Any = None  # whose exchanges are counted, if it asks anybody
+    reading: Reading | None = None  # by its first stage
+    guard: Guard | None = None
+    transport: Any = None  # to the receiving node, if its files go there
+
+    @property
+    def store(self) -> Store:
+        """Where the records of finished tasks go."""
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, str]:
+        """What must be the same when a harvest is resumed; its `job` is the description's name."""
+        return {"job": self.description.name}
+
+    def choices(self) -> dict[str, str]:
+        """What may differ when a harvest is resumed, but hardly on purpose."""
+        return {}
+
+    # --- from the start to the end ---------------------------------------------------------
+
+    def open(self, harvest: Harvest) -> None:
+        """Before the first task. Raises what keeps it from starting."""
+
+    def begin(self) -> None:
+        """Nothing can fail any more before there is something to keep."""
+
+    def finish(self, harvest: Harvest) -> None:
+        """All tasks have ended, or somebody stopped it; its files are still here."""
+
+    def problem(self, harvest: Harvest) -> HarvestError | None:
+        """What to tell instead of success."""
+        return None
+
+    def close(self) -> None: ...
+
+    # --- how far it is ---------------------------------------------------------------------
+
+    def counted(self) -> Sequence[Counted]:
+        return ()
+
+    def begun_bytes(self) -> int:
+        """Of files that belong to unfinished tasks."""
+        return 0
+
+    def read(self) -> Mapping[str, int]:
+        """How much of its sources was read, and how much could not be."""
+        return {}
+
+    def summary(self) -> Sequence[Panel]:
+        """What it kept, for the table at the end."""
+        return ()
+
+    def places(self) -> Mapping[str, str | Path]:
+        """Where a user finds what was harvested."""
+        return {}

@@ -1,0 +1,195 @@
+"""Works on tasks in threads of this process: a thread for each task that is at work."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from ..errors import Interrupted, Unavailable
+from .executor import Came, Member, Verdict
+from .stage import Done, Stage, Task, Worker
+
+logger = logging.getLogger(__name__)
+
+
+class ThreadExecutor:
+    """The Executor of one process."""
+
+    def __init__(self, stages: Iterable[Stage], workers: Mapping[str, Worker]) -> None:
+        self._stages = {
+            stage.name: StageThreads(stage.name, stage.workers, workers[stage.name])
+            for stage in stages
+            if stage.name in workers
+        }
+
+    def open(self, came: Came) -> None:
+        for threads in self._stages.values():
+            threads.came = came
+
+    def places(self, stage: str) -> int:
+        return self._stages[stage].places
+
+    def give(self, tasks: Sequence[Task]) -> None:
+        for stage in dict.fromkeys(task.stage.name for task in tasks):
+            self._stages[stage].give([task for task in tasks if task.stage.name == stage])
+
+    def recall(self, stage: str) -> None:
+        self._stages[stage].recall()
+
+    def members(self) -> Sequence[Member]:
+        stages = self._stages.items()
+        places = {name: threads.places for name, threads in stages}
+        return [Member("this process", places, {name: each.at_work() for name, each in stages})]
+
+    def close(self, grace_s: float) -> None:
+        deadline = time.monotonic() + grace_s
+        for threads in self._stages.values():
+            threads.recall()
+        for threads in self._stages.values():
+            threads.join(deadline)
+
+
+class PlaceThread(Thread):
+    """Works on one task at a time and then waits to be given the next.
+
+    A new thread for each task spent half of the processor's time on setting up and tearing down its
+    stack, with both cores waiting for each other.
+    """
+
+    def __init__(self, stage: str, number: int, work: Callable[[PlaceThread, Task], None]) -> None:
+        super().__init__(name=f"{stage}-{number}", daemon=True)
+        self.number = number
+        self._work = work
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+
+    def give(self, task: Task | None) -> None:
+        """The next task; None is the end."""
+        self._tasks.put(task)
+        if self.ident is None:  # never begun; one that was told to end may have ended already
+            self.start()
+
+    def run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            self._work(self, task)
+
+
+class StageThreads:
+    """The places of one stage. A place has a thread from its first task until it is recalled."""
+
+    came: Came
+
+    def __init__(self, stage: str, places: int, work: Worker) -> None:
+        self.places = places
+        self._stage = stage
+        self._work = work
+        self._lock = Lock()  # never held while anybody else is called
+        self._unbegun: deque[Task] = deque()
+        self._idle: list[PlaceThread] = []
+        self._busy: set[PlaceThread] = set()
+        self._numbers = list(range(1, places + 1))  # of places without a thread; a heap
+        self._is_recalled = False
+
+    def at_work(self) -> int:
+        return len(self._busy)
+
+    def give(self, tasks: Sequence[Task]) -> None:
+        with self._lock:
+            self._is_recalled = False
+            self._unbegun.extend(tasks)
+        self._begin()
+
+    def recall(self) -> None:
+        with self._lock:
+            self._is_recalled = True
+            unbegun, self._unbegun = self._unbegun, deque()
+            idle, self._idle = self._idle, []
+            for thread in idle:
+                heapq.heappush(self._numbers, thread.number)
+        for thread in idle:
+            thread.give(None)
+        for task in unbegun:
+            self.came(task.token, "", Interrupted("recalled before anybody began"), _nobody)
+
+    def join(self, deadline: float) -> None:
+        """Wait for what is at work."""
+        for thread in list(self._busy):
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _begin(self) -> None:
+        """Fill the free places with what waits for one."""
+        while begun := self._next():
+            thread, task = begun
+            try:
+                thread.give(task)
+            except RuntimeError as error:  # the system gives no more threads now
+                with self._lock:
+                    self._busy.discard(thread)
+                    heapq.heappush(self._numbers, thread.number)
+                self.came(task.token, thread.name, Unavailable(str(error)), _nobody)
+
+    def _next(self) -> tuple[PlaceThread, Task] | None:
+        with self._lock:
+            if not self._unbegun or not (self._idle or self._numbers):
+                return None
+            thread = self._idle.pop() if self._idle else self._new_thread()
+            self._busy.add(thread)
+            task = self._unbegun.popleft()
+            task.holder = thread.name
+            return thread, task
+
+    def _new_thread(self) -> PlaceThread:
+        return PlaceThread(self._stage, heapq.heappop(self._numbers), self._run)
+
+    # --- a place's own thread --------------------------------------------------------------
+
+    def _run(self, thread: PlaceThread, task: Task) -> None:
+        """No frame below keeps the result: an error's traceback would keep it in turn, with all
+        that the worker had open."""
+        attempt = task.attempts + 1
+        logger.debug("Worker %s begins %s (attempt %d)", self._stage, task.uri, attempt)
+        self._bring(thread, task, time.monotonic(), self._result(task))
+
+    def _result(self, task: Task) -> Done | Exception:
+        """The one catch-all: whatever happens, the task comes back."""
+        try:
+            return self._work(task)
+        except Exception as error:
+            return error
+
+    def _bring(
+        self, thread: PlaceThread, task: Task, begun: float, result: Done | Exception
+    ) -> None:
+        if logger.isEnabledFor(logging.DEBUG):
+            found = result.reason_group if isinstance(result, Done) else repr(result)
+            seconds = time.monotonic() - begun
+            text = "Worker %s ends %s after %.3f s: %s"
+            logger.debug(text, self._stage, task.uri, seconds, found)
+        self.came(task.token, thread.name, result, lambda _verdict: self._free(thread))
+
+    def _free(self, thread: PlaceThread) -> None:
+        """Its result was answered: only now does the name stand for nothing, or for the next."""
+        with self._lock:
+            task = self._unbegun.popleft() if self._unbegun else None
+            if task is not None:
+                task.holder = thread.name
+            else:
+                self._busy.discard(thread)
+                self._rest(thread)
+            is_over = self._is_recalled
+        if task is not None or is_over:
+            thread.give(task)
+
+    def _rest(self, thread: PlaceThread) -> None:
+        if self._is_recalled:
+            heapq.heappush(self._numbers, thread.number)
+        else:
+            self._idle.append(thread)
+
+
+def _nobody(_verdict: Verdict) -> None:
+    """No place waits for this answer."""

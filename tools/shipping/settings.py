@@ -1,0 +1,83 @@
+"""Where media go every few hours, and how. Without a host they stay here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..base.bounds import DAY_S, bounded, require
+from ..base.credentials import one_secret
+from ..network.settings import PROXY_SCHEMES, require_proxy
+
+PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
+PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
+SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
+TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportSettings:
+    host: str = ""
+    port: int = bounded(22, above=0, most=65_535)
+    user: str = ""
+    key_file: Path | None = None
+    agent: bool = False
+    known_hosts: Path | None = None
+    folder: str = ""
+    volume_mb: float = bounded(500.0, above=0, most=10**6)
+    every_hours: int = 3
+    proxy: str = ""
+    jump: str = ""
+    connections: int = bounded(2, above=0, most=100)
+    outbox_mb: float = bounded(10_000.0, above=0, most=10**12)
+    timeout_s: float = bounded(30.0, above=0, most=DAY_S)
+    receipt_s: float = bounded(180.0, least=0, most=DAY_S)
+    secret_file: Path | None = None
+    passphrase: str = field(default="", repr=False)  # of the private key; not from TOML,
+    proxy_url: str = field(default="", repr=False)  # and so are these two
+    secret: str = field(default="", repr=False)  # that both ends sign with
+
+    @property
+    def times(self) -> str:
+        """On the hour, as in a crontab."""
+        return f"0 */{self.every_hours} * * *" if self.every_hours < 24 else "0 0 * * *"
+
+    def with_secrets(self) -> TransportSettings:
+        return replace(
+            self,
+            passphrase=one_secret(PASSPHRASE_VARIABLE),
+            proxy_url=one_secret(PROXY_VARIABLE).strip() or self.proxy,
+            secret=one_secret(SECRET_VARIABLE, self.secret_file),
+        )
+
+    def check(self, where: str) -> None:
+        require(1 <= self.every_hours <= 24, f"{where}every_hours must be from 1 to 24")
+        if self.host:
+            self._check_node(where)
+            self._check_way(where)
+        else:
+            has_more = any((self.user, self.folder, self.key_file))
+            require(not has_more, f"{where}host is missing: without it media stay here")
+
+    def _check_node(self, where: str) -> None:
+        for name in ("user", "known_hosts", "folder"):
+            require(bool(getattr(self, name)), f"{where}{name} is missing")
+        has_key = self.agent or self.key_file is not None
+        require(has_key, f"{where}key_file is missing: a private key, or agent = true")
+
+    def _check_way(self, where: str) -> None:
+        sentence = f"a password stands in {PROXY_VARIABLE}"
+        require("@" not in self.proxy, sentence, f"{where}proxy")
+        if self.proxy_url:
+            require_proxy(f"{where}proxy", self.proxy_url, TUNNEL_SCHEMES)
+        if self.jump:
+            require(_is_login(self.jump), f"{where}jump must be like user@host:port")
+
+
+def _is_login(text: str) -> bool:
+    try:
+        parts = urlsplit(f"ssh://{text}")
+        return bool(parts.username and parts.hostname) and parts.port != 0 and not parts.path
+    except ValueError:
+        return False
