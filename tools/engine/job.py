@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 from ..errors import HarvestError, UsageError
 from ..journal.facts import typed
 from ..journal.reader import WholeFile
-from .committer import Store
-from .stage import Found, Stage, Worker
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a report needs no pools
+    from .committer import Store
     from .harvest import Harvest
+    from .stage import Found, Stage, Worker
 
 Cell = str | int
 
