@@ -19,6 +19,7 @@ from ..journal.holder import Running
 from ..journal.reader import ClockWork, Group, Look
 from . import rates
 from .forecast import Left, left
+from .panels import lines_of
 from .rates import Course, Value
 from .tables import WIDTH, Row, beside, table, titled
 
@@ -66,10 +67,10 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
         _pools(view.seen.pools),
         _rates(view),
         _hosts(view.seen.assist.hosts),
-        *map(_panel, view.job.panels(view.seen.counts)),
+        *map(lines_of, view.job.panels(view.seen.counts)),
         _failures(view.seen.groups),
         _assist(view),
-        _panel(Panel(view.job.store_title.capitalize(), "table", _stored(view))),
+        lines_of(Panel(view.job.store_title.capitalize(), "table", _stored(view))),
     )
     lines = _head(view)
     for first, *rest in filter(None, sections):
@@ -219,26 +220,6 @@ def _hosts(hosts: Mapping[str, tuple[int, int]]) -> list[str]:
         shown.append((amount(len(rest), "other"), sum(r[1] for r in rest), sum(r[2] for r in rest)))
     cells: list[Row] = [(name, f"{n:,}", size(bytes_)) for name, n, bytes_ in shown]
     return beside("Hosts", table([("", "requests", "bytes"), *cells])) if cells else []
-
-
-def _panel(panel: Panel) -> list[str]:
-    """As text. A curve is for pictures."""
-    if panel.kind == "curve" or not panel.rows:
-        return []
-    title, rows = plain(panel.title), [tuple(map(_cell, row)) for row in panel.rows]
-    if panel.kind == "bars":
-        most = max(number for _, number in panel.rows if isinstance(number, int)) or 1
-        for at, (name, number) in enumerate(panel.rows):
-            bar = "#" * round(POOL_BAR * number / most) if isinstance(number, int) else ""
-            rows[at] = (_cell(name), _cell(number), bar)
-        return titled(title, table(rows, left=(0, 2)))
-    if panel.head:
-        return beside(title, table([("", *map(plain, panel.head)), *rows]))
-    return titled(title, table(rows))
-
-
-def _cell(value: Cell) -> str:
-    return plain(value) if isinstance(value, str) else f"{value:,}"
 
 
 def _stored(view: View) -> list[tuple[Cell, ...]]:
