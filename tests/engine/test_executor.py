@@ -23,8 +23,19 @@ from tools.engine.threads import ThreadExecutor
 from tools.errors import Unavailable
 
 
-def threads() -> set[str]:
-    return {each.name for each in threading.enumerate() if each.name.startswith("fetch-")}
+class Started:
+    """The threads that were not there before: another test may have left some that hang."""
+
+    def __init__(self) -> None:
+        self._before = set(threading.enumerate())
+
+    def names(self) -> set[str]:
+        return {each.name for each in threading.enumerate() if each not in self._before}
+
+
+@pytest.fixture
+def started() -> Started:
+    return Started()
 
 
 class TestThreadExecutor(ExecutorContract):
@@ -32,21 +43,23 @@ class TestThreadExecutor(ExecutorContract):
         return ThreadExecutor([STAGE], {STAGE.name: work})
 
     def test_threads_are_named_by_their_places_and_end_when_they_are_recalled(
-        self, scene: Scene
+        self, started: Started, scene: Scene
     ) -> None:
         scene.give(PLACES, "waiting")
-        until(lambda: threads() == {"fetch-1", "fetch-2", "fetch-3"}, "a thread for each")
+        until(lambda: started.names() == {"fetch-1", "fetch-2", "fetch-3"}, "a thread for each")
         scene.executor.recall(STAGE.name)
-        assert len(threads()) == PLACES, "they are at work"
+        assert len(started.names()) == PLACES, "they are at work"
         scene.open_gate()
-        until(lambda: not threads(), "all have ended")
+        until(lambda: not started.names(), "all have ended")
 
-    def test_idle_threads_end_at_once_when_they_are_recalled(self, scene: Scene) -> None:
+    def test_idle_threads_end_at_once_when_they_are_recalled(
+        self, started: Started, scene: Scene
+    ) -> None:
         scene.give(PLACES)
         scene.wait_for(PLACES)
-        assert threads()
+        assert started.names()
         scene.executor.recall(STAGE.name)
-        until(lambda: not threads(), "all have ended")
+        until(lambda: not started.names(), "all have ended")
 
     def test_a_thread_that_cannot_be_had_costs_its_task_a_while_and_no_place(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
