@@ -10,6 +10,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from ..base.files import whole_file
 from ..errors import StateDamaged
 
 FORMAT = 2
@@ -78,10 +79,9 @@ PRAGMA user_version = 2;
 
 def create_state(path: Path) -> None:
     """Built beside and renamed, so that an empty or half file at `path` is always damage."""
-    part = _part_of(path)
-    with closing(connect(part)) as db:  # switched later, a kill would leave a journal in the way
+    # In WAL mode at once: switched later, a kill would leave a journal in the way.
+    with whole_file(path, durable=False) as part, closing(connect(part)) as db:
         db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-    part.replace(path)
 
 
 def check_state(db: sqlite3.Connection, path: Path) -> int:
@@ -103,15 +103,13 @@ def convert(path: Path) -> Path:
     """Bring a file of the first format up to date; the old one is kept under the name returned."""
     with closing(sqlite3.connect(path, isolation_level=None)) as old:
         old.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # no log may be left for the new file
-        part = _part_of(path)
-        with closing(sqlite3.connect(part, isolation_level=None)) as new:
-            old.backup(new)
-            new.executescript(f"BEGIN; {FROM_1} COMMIT;")
-    make_durable(part)
-    kept = path.with_name(f"{path.stem}-format-1{path.suffix}")
-    kept.unlink(missing_ok=True)
-    os.link(path, kept)
-    part.replace(path)
+        with whole_file(path, durable=True) as part:
+            with closing(sqlite3.connect(part, isolation_level=None)) as new:
+                old.backup(new)
+                new.executescript(f"BEGIN; {FROM_1} COMMIT;")
+            kept = path.with_name(f"{path.stem}-format-1{path.suffix}")
+            kept.unlink(missing_ok=True)
+            os.link(path, kept)
     return kept
 
 
@@ -135,17 +133,3 @@ def connect(path: Path) -> sqlite3.Connection:
 def files_of(path: Path) -> list[Path]:
     """What belongs together: a log left beside another file would be applied to it."""
     return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-
-
-def make_durable(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _part_of(path: Path) -> Path:
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    return part

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import random
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
+from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
 from ..settings import HttpSettings
@@ -163,7 +163,7 @@ class Client:
             except ServerTrouble:
                 if attempt >= asking.tries:
                     raise
-                self._wait(FIRST_GAP_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+                self._wait(pause_after(attempt, FIRST_GAP_S, spread=0.5))
         raise AssertionError("unreachable")
 
     def _judge(self, asking: Asking, answer: Answer) -> Answer:
