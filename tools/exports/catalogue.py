@@ -127,6 +127,6 @@ def export(graph: Graph, folder: Path, show: Show, name: str = DEFAULT, **option
     """Options are those of the format."""
     chosen = format_named(name)
     contents = fill(f"In it: {chosen.contents}", 100, break_on_hyphens=False)
-    write = import_module(f"tools.exports.catalogue.{chosen.module}").write
+    write = import_module(f"tools.exports.{chosen.module}").write
     with graph.still() as moment, new_folder(folder, README.format(contents=contents)) as part:
         write(moment, part, show, **options)

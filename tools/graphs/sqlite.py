@@ -18,6 +18,7 @@ from ..add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_
 from ..base.checkpoint import Checkpointer
 from ..errors import StateDamaged, StopHarvest, UsageError
 from . import members
+from .fields import TABLES, names
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (
@@ -69,28 +70,29 @@ CREATE TABLE IF NOT EXISTS media (
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 """
-TABLES = ("media", "relation", "entity")
 CHECKPOINT_EVERY = 4000  # rows written
 PAGE = 5000  # rows read at once: a longer read would keep the log from being carried over
 
 # A batch goes in as one JSON list and one statement: each row of an executemany would hand the
 # interpreter to another thread and wait to get it back.
 # A relation reaches us from both of its ends; the second time nothing changed, nothing is written.
-WRITE_ENTITIES = """INSERT INTO entity (uri, name, language, term, sense)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
-    FROM json_each(?) WHERE true
-    ON CONFLICT DO NOTHING"""
-WRITE_RELATIONS = """INSERT INTO relation
-    (uri, type, start_uri, end_uri, weight, surfaceText, license, dataset)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-        value ->> 6, value ->> 7 FROM json_each(?) WHERE true
-    ON CONFLICT (uri) DO UPDATE SET (weight, surfaceText, license, dataset) =
-        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)
-    WHERE (weight, surfaceText, license, dataset) IS NOT
-        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
-_MEDIA = ("path", "owner", *Media._fields[1:])
-WRITE_MEDIA = f"""INSERT OR REPLACE INTO media ({", ".join(_MEDIA)})
-    SELECT {", ".join(f"value ->> {at}" for at in range(len(_MEDIA)))} FROM json_each(?)"""
+_ENTITY, _RELATION = (names(TABLES[each])[: -len(KINDS)] for each in ("entities", "relations"))
+_RELATION = tuple({"start": "start_uri", "end": "end_uri"}.get(each, each) for each in _RELATION)
+_MEDIA = names(TABLES["media"])
+_CHANGING = ", ".join(_RELATION[4:])
+_CHANGED = ", ".join(f"excluded.{each}" for each in _RELATION[4:])
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    values = ", ".join(f"value ->> {at}" for at in range(len(columns)))
+    return f"INTO {table} ({', '.join(columns)}) SELECT {values} FROM json_each(?) WHERE true"
+
+
+WRITE_ENTITIES = f"INSERT {_insert('entity', _ENTITY)} ON CONFLICT DO NOTHING"
+WRITE_RELATIONS = f"""INSERT {_insert("relation", _RELATION)}
+    ON CONFLICT (uri) DO UPDATE SET ({_CHANGING}) = ({_CHANGED})
+    WHERE ({_CHANGING}) IS NOT ({_CHANGED})"""
+WRITE_MEDIA = f"INSERT OR REPLACE {_insert('media', _MEDIA)}"
 DELETE_OLD_MEDIA = "DELETE FROM media WHERE owner IN (SELECT value FROM json_each(?))"
 LIST_MEDIA = [
     f"""UPDATE {table} SET (image, audio, visual) = (new.image, new.audio, new.visual)
@@ -101,9 +103,8 @@ LIST_MEDIA = [
 ]
 COUNTS = """SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM relation),
     (SELECT count(*) FROM media)"""
-READ_ENTITY = "SELECT uri, name, language, term, sense FROM entity WHERE"
-READ_RELATION = """SELECT uri, type, start_uri, end_uri, weight, surfaceText, license, dataset
-    FROM relation WHERE"""
+READ_ENTITY = f"SELECT {', '.join(_ENTITY)} FROM entity WHERE"
+READ_RELATION = f"SELECT {', '.join(_RELATION)} FROM relation WHERE"
 READ_OWNERS = [
     f"""SELECT uri, {", ".join(KINDS)} FROM json_each(?) JOIN {table} ON uri = value
         WHERE coalesce({", ".join(KINDS)}) IS NOT NULL"""
@@ -230,7 +231,7 @@ class SqliteGraph:
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
         with self._transaction():
             self._db.execute(members.DELETE)
-            for table in TABLES:
+            for table in ("media", "relation", "entity"):
                 deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 
     def close(self) -> None:
