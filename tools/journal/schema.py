@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..base.files import whole_file
+from ..base.sqlite import writing
 from ..errors import StateDamaged
 
 FORMAT = 2
@@ -113,21 +114,8 @@ def convert(path: Path) -> Path:
     return kept
 
 
-def reading(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-
-
 def connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()  # readers never wait
-    if mode != "wal":  # SQLite keeps to itself what went wrong
-        db.close()
-        raise sqlite3.OperationalError("no log can be kept beside it")
-    db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
-    db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-    db.execute("PRAGMA temp_store = MEMORY")  # else each larger statement writes a file of its own
-    db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
-    return db
+    return writing(path, CACHE_KB)
 
 
 def files_of(path: Path) -> list[Path]:

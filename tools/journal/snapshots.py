@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import get_ident
 
 from ..base.files import sync, whole_file
+from ..base.sqlite import reading
 from ..errors import StateDamaged, StopHarvest
 from .schema import (
     FORMAT,
@@ -24,7 +25,6 @@ from .schema import (
     convert,
     create_state,
     files_of,
-    reading,
 )
 from .wal import is_from_before_boot, lost_commits
 
