@@ -1,11 +1,10 @@
-"""The file behind the pools: its tables, making and checking it, bringing an old one up to date.
+"""The file behind the pools: its tables, making and checking it.
 
 Promise: a file appears whole or not at all; checking one changes nothing; a damaged one is refused.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -18,26 +17,6 @@ FORMAT = 2
 CACHE_KB = 4096  # the system caches the file; a large cache of our own measured slower
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
-ASSIST = """
--- How far the harvest was, second by second at first. `elapsed` are seconds since the start of a
--- run, by a clock that never jumps; `counts` is the tally of that moment.
-CREATE TABLE sample (
-    run INTEGER NOT NULL,
-    elapsed REAL NOT NULL,
-    time REAL NOT NULL,                 -- wall clock
-    counts TEXT NOT NULL,
-    requests INTEGER NOT NULL,          -- of the whole harvest
-    bytes INTEGER NOT NULL,
-    PRIMARY KEY (run, elapsed)
-) WITHOUT ROWID, STRICT;
-CREATE TABLE host (
-    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL
-) WITHOUT ROWID, STRICT;
--- The last end of each kind of work of the clock, good and bad, by wall clock.
-CREATE TABLE chore (
-    name TEXT PRIMARY KEY, done_at REAL, done TEXT, failed_at REAL, failure TEXT
-) WITHOUT ROWID, STRICT;
-"""
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE pool (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -64,17 +43,25 @@ CREATE TABLE lease (id INTEGER PRIMARY KEY REFERENCES uri, stage TEXT NOT NULL) 
 CREATE TABLE tally (counts TEXT NOT NULL) STRICT;
 INSERT INTO pool (id, name) VALUES ({FINISHED}, 'finished'), ({FAILED}, 'failed');
 INSERT INTO tally VALUES ('{{}}');
-{ASSIST}
+-- How far the harvest was, second by second at first. `elapsed` are seconds since the start of a
+-- run, by a clock that never jumps; `counts` is the tally of that moment.
+CREATE TABLE sample (
+    run INTEGER NOT NULL,
+    elapsed REAL NOT NULL,
+    time REAL NOT NULL,                 -- wall clock
+    counts TEXT NOT NULL,
+    requests INTEGER NOT NULL,          -- of the whole harvest
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (run, elapsed)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE host (
+    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+-- The last end of each kind of work of the clock, good and bad, by wall clock.
+CREATE TABLE chore (
+    name TEXT PRIMARY KEY, done_at REAL, done TEXT, failed_at REAL, failure TEXT
+) WITHOUT ROWID, STRICT;
 PRAGMA user_version = {FORMAT};
-"""
-# The first format had one job only, and did not say where a URI had failed.
-FROM_1 = f"""
-ALTER TABLE uri ADD COLUMN failed_in INTEGER REFERENCES pool;
-UPDATE uri SET failed_in = (
-    SELECT id FROM pool WHERE name = iif(uri LIKE '/a/%', 'to_extend', 'to_fetch')
-) WHERE pool = {FAILED};
-{ASSIST}
-PRAGMA user_version = 2;
 """
 
 
@@ -88,30 +75,17 @@ def create_state(path: Path) -> None:
 def check_state(db: sqlite3.Connection, path: Path) -> int:
     """The format of a sound file; raises StateDamaged for any other."""
     (found,) = db.execute("PRAGMA user_version").fetchone()
-    if found > FORMAT:
+    if found not in (0, FORMAT):
+        age = "a newer" if found > FORMAT else "an early"
         raise StateDamaged(
-            f"{path} was written by a newer Sheaf (format {found}, this one knows {FORMAT})"
+            f"{path} was written by {age} Sheaf (format {found}, this one knows {FORMAT})"
         )
     (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if found < 1:
+    if not found:
         raise StateDamaged(f"{path} is damaged or no state of a harvest")
     if verdict != "ok":
         raise StateDamaged(f"{path} is damaged ({' '.join(verdict.split())})")
     return int(found)
-
-
-def convert(path: Path) -> Path:
-    """Bring a file of the first format up to date; the old one is kept under the name returned."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as old:
-        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # no log may be left for the new file
-        with whole_file(path, durable=True) as part:
-            with closing(sqlite3.connect(part, isolation_level=None)) as new:
-                old.backup(new)
-                new.executescript(f"BEGIN; {FROM_1} COMMIT;")
-            kept = path.with_name(f"{path.stem}-format-1{path.suffix}")
-            kept.unlink(missing_ok=True)
-            os.link(path, kept)
-    return kept
 
 
 def connect(path: Path) -> sqlite3.Connection:

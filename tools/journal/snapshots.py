@@ -19,10 +19,8 @@ from ..base.files import sync, whole_file
 from ..base.sqlite import reading
 from ..errors import StateDamaged, StopHarvest
 from .schema import (
-    FORMAT,
     check_state,
     connect,
-    convert,
     create_state,
     files_of,
 )
@@ -42,10 +40,8 @@ def open_state(path: Path) -> sqlite3.Connection:
         if not path.exists():
             create_state(path)
         with closing(reading(path)) as db:  # before anything could change it
-            found = check_state(db, path)
+            check_state(db, path)
             check_log(path)
-        if found < FORMAT:
-            logger.warning("%s is brought up to date; the old one is kept: %s", path, convert(path))
         return connect(path)
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
