@@ -15,6 +15,7 @@ import pytest
 
 from tests.faults.injection import wait_until
 from tests.support.command import ROOT
+from tests.support.state_file import make_old
 from tools.base import checkpoint
 from tools.engine import rows as register
 from tools.engine.pools import Pools
@@ -100,31 +101,14 @@ def test_after_a_power_cut_the_end_of_the_log_may_be_missing(
 
 # --- the first format ----------------------------------------------------------------------
 
-FORMAT_1 = (  # as it was written by the first versions
-    "DROP TABLE sample; DROP TABLE host; DROP TABLE chore;"
-    "ALTER TABLE uri DROP COLUMN failed_in; PRAGMA user_version = 1;"
-)
 
-
-def test_a_state_of_the_first_format_is_brought_up_to_date_and_kept(file: Path) -> None:
-    stages = [Stage("fetch", 1), Stage("extend", 1)]
-    pools = Pools(file, stages)
-    pools.discover(Found("fetch", ["/c/en/a", "/c/en/b"]), Found("extend", ["/a/x"]))
-    for stage in stages:
-        for task in pools.lease(stage):
-            pools.give_up(task, "HTTP 404")
-    pools.close()
-    with closing(sqlite3.connect(file)) as db:
-        db.executescript(FORMAT_1)
+def test_a_state_of_the_first_format_is_refused_and_left_as_it_is(file: Path) -> None:
+    make_old(file, uris={"/c/en/a": "to_fetch"})
     before = file.read_bytes()
-
-    pools = Pools(file, stages)
-    assert pools.counts()["failed"] == 2
-    assert pools.revive("404") == 2
-    assert (pools.count("to_fetch"), pools.count("to_extend"), pools.count("failed")) == (2, 1, 0)
-    pools.sample(pools.next_run(), 0.0, {"example.org": (3, 100)})
-    pools.close()
-    assert file.with_name("pools-format-1.db").read_bytes() == before
+    said = r"pools.db was written by an early Sheaf \(format 1, this one knows 2\); .*--fresh"
+    with pytest.raises(StateDamaged, match=said):
+        Pools(file, [Stage("fetch", 1)])
+    assert file.read_bytes() == before
 
 
 # --- putting back to work ------------------------------------------------------------------

@@ -18,9 +18,10 @@ import pytest
 from tests.faults.injection import Process, injected, run
 from tests.faults.moves import COUNT, KEEP, STAGES
 from tests.support.needs import program
+from tools.base.sqlite import reading
 from tools.engine.pools import Pools
 from tools.errors import StateDamaged
-from tools.journal.schema import check_state, reading
+from tools.journal.schema import check_state
 from tools.journal.snapshots import remove_unfinished, snapshots
 
 LIFE = ("", "to_fetch", "to_extend", "finished")

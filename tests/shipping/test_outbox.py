@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.store_contract import image
 from tools.add import Attachment
+from tools.base.files import write_whole
 from tools.errors import StopHarvest, Unavailable
 from tools.media.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
 from tools.shipping import batch as batch_module
@@ -240,14 +241,14 @@ def test_two_files_lost_at_the_same_time_are_both_written_down(
     outbox.close(ledger)
     batch = only(outbox)
     first, second, *_ = batch.volumes
-    real: Any = batch_module._write
+    real: Any = write_whole
 
-    def meanwhile(path: Path, text: bytes) -> None:
-        monkeypatch.setattr(batch_module, "_write", real)
+    def meanwhile(path: Path, text: bytes, **how: Any) -> None:
+        monkeypatch.setattr(batch_module, "write_whole", real)
         batch.drop(second, MemberLost(second.members[0], "gone"))  # of another lane
-        real(path, text)
+        real(path, text, **how)
 
-    monkeypatch.setattr(batch_module, "_write", meanwhile)
+    monkeypatch.setattr(batch_module, "write_whole", meanwhile)
     batch.drop(first, MemberLost(first.members[0], "flipped"))
     again = only(outbox)
     assert {each["reason"] for each in again.lost} == {"gone", "flipped"}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.command import finished, records
+from tools.base.sqlite import reading
 from tools.journal.reader import look
-from tools.journal.schema import reading
 from tools.journal.snapshots import newest_good_snapshot, snapshots
 
 BOOKS = ("MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl", "HARVEST")

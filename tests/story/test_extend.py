@@ -189,7 +189,7 @@ def test_nothing_finishes_empty_because_a_provider_is_away(
     assert caught.value.delay > 0
     assert stage.hands.fetched == ["x"]
     ill.trouble = None
-    stage.extender._providers[1]._resting_until = 0.0
+    stage.extender._providers[1].rest.until = 0.0
     found = stage.run()
     assert names(found) == ["x", "a", "v"]
     assert stage.hands.fetched == ["x", "a", "v"]

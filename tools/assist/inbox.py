@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..base.files import write_whole
+
 FOLDER = "wishes"
 
 
@@ -47,9 +49,7 @@ def _leave(state: Path, kind: str, text: str) -> None:
     folder = state / FOLDER
     folder.mkdir(exist_ok=True)
     wish = folder / f"{time.time_ns()}.{kind}"
-    part = wish.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(wish)
+    write_whole(wish, text.encode(), durable=False)
 
 
 def _wishes(state: Path, kind: str) -> list[Path]:

@@ -7,12 +7,12 @@ same folder do not meet. Nothing that somebody else put there is deleted.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..base.locks import is_locked_now
 from ..errors import AlreadyRunning, StopHarvest, UsageError
 
 README = "README.txt"
@@ -45,10 +45,8 @@ def _held(folder: Path) -> Iterator[None]:
     """The lock is the kernel's: it is gone with its process."""
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyRunning(f"another export writes {folder} at this moment") from None
+        if not is_locked_now(lock, str(folder)):
+            raise AlreadyRunning(f"another export writes {folder} at this moment")
         yield
     finally:
         os.close(lock)

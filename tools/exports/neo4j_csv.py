@@ -11,19 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from ..add import KINDS, Graph
+from ..add import Graph
 from ..graphs.copy import Part, Show, parts
 from ..graphs.cypher import TypedTexts
+from ..graphs.fields import TABLES, Field
 from .tables import Row, rows, text_files
 
-LISTS = ",".join(f"{kind}:string[]" for kind in KINDS)
+TYPES = {str: "", int: ":long", float: ":double", list: ":string[]"}
+
+
+def _head(fields: Iterable[Field]) -> str:
+    return ",".join(f"{each.name}{TYPES[each.type]}" for each in fields)
+
+
 HEADERS = {
-    "entities": f"uri:ID(Entity),name,language,term,sense,{LISTS},:LABEL",
-    "media": "path:ID(Media),owner,kind,mime,sha256,bytes:long,width:long,height:long,"
-    "duration:double,license,license_url,author,page,source,provider,"
-    "title,phash,time,remark,:LABEL",
-    "relations": ":START_ID(Entity),:END_ID(Entity),:TYPE,uri,weight:double,surfaceText,license,"
-    f"dataset,{LISTS}",
+    "entities": f"uri:ID(Entity),{_head(TABLES['entities'][1:])},:LABEL",
+    "media": f"path:ID(Media),{_head(TABLES['media'][1:])},:LABEL",
+    "relations": f":START_ID(Entity),:END_ID(Entity),:TYPE,uri,{_head(TABLES['relations'][4:])}",
 }
 BETWEEN_ITEMS = "\x1f"
 

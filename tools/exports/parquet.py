@@ -9,31 +9,26 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from ..add import KINDS, Graph
+from ..add import Graph
 from ..graphs.copy import Show, parts
-from .tables import COLUMNS, Row, rows
+from ..graphs.fields import TABLES, Field
+from .tables import Row, rows
 
 ROW_GROUP = 100_000  # rows that are compressed together, and held in memory until then
 TYPES = {
-    **dict.fromkeys(KINDS, pa.list_(pa.string())),
-    **dict.fromkeys(("weight", "duration"), pa.float64()),
-    **dict.fromkeys(("bytes", "width", "height"), pa.int64()),
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    list: pa.list_(pa.string()),
 }
-NEVER_NULL = frozenset(
-    {"uri", "name", "language", "term", "type", "start", "end", "weight"}
-    | {"path", "owner", "kind", "mime", "sha256", "bytes"}
-)
 
 
 class Table:
     """One file; rows wait until there are enough for a group."""
 
-    def __init__(self, file: Path, columns: Sequence[str]) -> None:
+    def __init__(self, file: Path, fields: Sequence[Field]) -> None:
         self._schema = pa.schema(
-            [
-                pa.field(name, TYPES.get(name, pa.string()), nullable=name not in NEVER_NULL)
-                for name in columns
-            ]
+            [pa.field(each.name, TYPES[each.type], each.is_optional) for each in fields]
         )
         self._writer = ParquetWriter(file, self._schema, compression="zstd")
         self._waiting: list[pa.RecordBatch] = []
@@ -65,8 +60,8 @@ class Table:
 def write(graph: Graph, folder: Path, show: Show) -> None:
     with ExitStack() as stack:
         tables = {
-            name: stack.enter_context(closing(Table(folder / f"{name}.parquet", columns)))
-            for name, columns in COLUMNS.items()
+            name: stack.enter_context(closing(Table(folder / f"{name}.parquet", fields)))
+            for name, fields in TABLES.items()
         }
         for part in parts(graph):
             for name, found in rows(part).items():

@@ -7,18 +7,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from ..add import KINDS, Entity, Media, Relation, by_kind
+from ..add import by_kind
 from ..graphs.copy import Part
+from ..graphs.fields import TABLES, names
 
 Row = tuple[object, ...]
 
-COLUMNS = {
-    "entities": (*Entity._fields, *KINDS),
-    "relations": tuple(
-        "surfaceText" if field == "surface_text" else field for field in (*Relation._fields, *KINDS)
-    ),
-    "media": ("path", "owner", *Media._fields[1:]),
-}
+COLUMNS = {table: names(fields) for table, fields in TABLES.items()}
 
 
 def rows(part: Part) -> dict[str, list[Row]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..base.locks import locked, remove_unless_shared
 from ..base.place import gone
+from ..base.sqlite import reading
 from ..errors import AlreadyRunning, StopHarvest, Unavailable
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS harvest (id TEXT PRIMARY KEY) WITHOUT ROWID, STRICT"
@@ -28,8 +29,7 @@ class SqliteMembers:
         self._lock = path.with_name(f"{path.name}-lock")
 
     def known(self) -> list[str]:
-        address = f"{self._path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True)) as db:
+        with closing(reading(self._path)) as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'harvest'").fetchone():
                 return []  # of an earlier version
             return [row[0] for row in db.execute("SELECT id FROM harvest ORDER BY id")]

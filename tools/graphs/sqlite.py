@@ -16,8 +16,10 @@ import orjson
 
 from ..add import KINDS, Counts, Entity, Media, Relation, by_kind, unseen, with_ends
 from ..base.checkpoint import Checkpointer
+from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
 from ..errors import StateDamaged, StopHarvest, UsageError
 from . import members
+from .fields import TABLES, names
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entity (
@@ -69,28 +71,30 @@ CREATE TABLE IF NOT EXISTS media (
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX IF NOT EXISTS media_owner ON media (owner, kind);
 """
-TABLES = ("media", "relation", "entity")
+CACHE_KB = 32_768  # with 4,096 a walk was 6 % slower
 CHECKPOINT_EVERY = 4000  # rows written
 PAGE = 5000  # rows read at once: a longer read would keep the log from being carried over
 
 # A batch goes in as one JSON list and one statement: each row of an executemany would hand the
 # interpreter to another thread and wait to get it back.
 # A relation reaches us from both of its ends; the second time nothing changed, nothing is written.
-WRITE_ENTITIES = """INSERT INTO entity (uri, name, language, term, sense)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
-    FROM json_each(?) WHERE true
-    ON CONFLICT DO NOTHING"""
-WRITE_RELATIONS = """INSERT INTO relation
-    (uri, type, start_uri, end_uri, weight, surfaceText, license, dataset)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-        value ->> 6, value ->> 7 FROM json_each(?) WHERE true
-    ON CONFLICT (uri) DO UPDATE SET (weight, surfaceText, license, dataset) =
-        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)
-    WHERE (weight, surfaceText, license, dataset) IS NOT
-        (excluded.weight, excluded.surfaceText, excluded.license, excluded.dataset)"""
-_MEDIA = ("path", "owner", *Media._fields[1:])
-WRITE_MEDIA = f"""INSERT OR REPLACE INTO media ({", ".join(_MEDIA)})
-    SELECT {", ".join(f"value ->> {at}" for at in range(len(_MEDIA)))} FROM json_each(?)"""
+_ENTITY, _RELATION = (names(TABLES[each])[: -len(KINDS)] for each in ("entities", "relations"))
+_RELATION = tuple({"start": "start_uri", "end": "end_uri"}.get(each, each) for each in _RELATION)
+_MEDIA = names(TABLES["media"])
+_CHANGING = ", ".join(_RELATION[4:])
+_CHANGED = ", ".join(f"excluded.{each}" for each in _RELATION[4:])
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    values = ", ".join(f"value ->> {at}" for at in range(len(columns)))
+    return f"INTO {table} ({', '.join(columns)}) SELECT {values} FROM json_each(?) WHERE true"
+
+
+WRITE_ENTITIES = f"INSERT {_insert('entity', _ENTITY)} ON CONFLICT DO NOTHING"
+WRITE_RELATIONS = f"""INSERT {_insert("relation", _RELATION)}
+    ON CONFLICT (uri) DO UPDATE SET ({_CHANGING}) = ({_CHANGED})
+    WHERE ({_CHANGING}) IS NOT ({_CHANGED})"""
+WRITE_MEDIA = f"INSERT OR REPLACE {_insert('media', _MEDIA)}"
 DELETE_OLD_MEDIA = "DELETE FROM media WHERE owner IN (SELECT value FROM json_each(?))"
 LIST_MEDIA = [
     f"""UPDATE {table} SET (image, audio, visual) = (new.image, new.audio, new.visual)
@@ -101,9 +105,8 @@ LIST_MEDIA = [
 ]
 COUNTS = """SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM relation),
     (SELECT count(*) FROM media)"""
-READ_ENTITY = "SELECT uri, name, language, term, sense FROM entity WHERE"
-READ_RELATION = """SELECT uri, type, start_uri, end_uri, weight, surfaceText, license, dataset
-    FROM relation WHERE"""
+READ_ENTITY = f"SELECT {', '.join(_ENTITY)} FROM entity WHERE"
+READ_RELATION = f"SELECT {', '.join(_RELATION)} FROM relation WHERE"
 READ_OWNERS = [
     f"""SELECT uri, {", ".join(KINDS)} FROM json_each(?) JOIN {table} ON uri = value
         WHERE coalesce({", ".join(KINDS)}) IS NOT NULL"""
@@ -127,12 +130,7 @@ class SqliteGraph:
 
     def _open_to_write(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA cache_size = -32768")  # kB; with 4,096 a walk was 6 % slower
-        db.execute("PRAGMA temp_store = MEMORY")
-        db.execute("PRAGMA wal_autocheckpoint = 0")
+        db = writing(self._path, CACHE_KB)
         db.executescript(SCHEMA)
         db.execute(members.SCHEMA)
         _add_missing_columns(db)
@@ -140,7 +138,7 @@ class SqliteGraph:
         return db
 
     def _open_to_read(self) -> sqlite3.Connection:
-        db = _connect_to_read(self._path)
+        db = reading(self._path)
         try:
             db.execute("SELECT 1 FROM entity, relation, media LIMIT 0")
         except sqlite3.OperationalError as error:
@@ -230,7 +228,7 @@ class SqliteGraph:
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
         with self._transaction():
             self._db.execute(members.DELETE)
-            for table in TABLES:
+            for table in ("media", "relation", "entity"):
                 deleted(self._db.execute(f"DELETE FROM {table}").rowcount)
 
     def close(self) -> None:
@@ -238,7 +236,7 @@ class SqliteGraph:
         try:
             if self._checkpointer is not None:
                 self._checkpointer.close()
-                with self._stop_if_unwritable():
+                with stop_if_unwritable(f"the graph {self._path}"):
                     self._checkpointer.written(0, self._db)
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
@@ -247,26 +245,11 @@ class SqliteGraph:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         changes = self._db.total_changes
-        with self._stop_if_unwritable():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+        with stop_if_unwritable(f"the graph {self._path}"):
+            with transaction(self._db):
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
             if self._checkpointer is not None:
                 self._checkpointer.written(self._db.total_changes - changes, self._db)
-
-    @contextmanager
-    def _stop_if_unwritable(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StopHarvest(
-                f"the graph {self._path} cannot be written ({error}): fix this, then start again"
-            ) from error
 
 
 def _add_missing_columns(db: sqlite3.Connection) -> None:
@@ -286,10 +269,5 @@ def _paths(lists: Iterable[str | None]) -> list[str]:
 
 def look(path: Path) -> Counts:
     """The counts of a graph somebody else may be writing; nothing is changed or held up."""
-    with closing(_connect_to_read(path)) as db:
+    with closing(reading(path)) as db:
         return Counts(*db.execute(COUNTS).fetchone())
-
-
-def _connect_to_read(path: Path) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, isolation_level=None)

@@ -19,10 +19,10 @@ import orjson
 
 from ..add import Graph
 from ..base.place import Place
+from ..base.sqlite import reading
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..graphs.open import is_embedded, is_same, is_there, sqlite_path
-from ..journal.schema import reading
 from ..media.ledger import Ledger
 from ..settings import Settings
 

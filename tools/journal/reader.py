@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import orjson
 
+from ..base.sqlite import reading
 from ..errors import StateDamaged
 from .sample import Sample
-from .schema import FAILED, reading
+from .schema import FAILED
 
 RECENT = 1500  # samples: more than a day of minutes
 EXAMPLES = 3

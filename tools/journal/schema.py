@@ -1,41 +1,22 @@
-"""The file behind the pools: its tables, making and checking it, bringing an old one up to date.
+"""The file behind the pools: its tables, making and checking it.
 
 Promise: a file appears whole or not at all; checking one changes nothing; a damaged one is refused.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from ..base.files import whole_file
+from ..base.sqlite import writing
 from ..errors import StateDamaged
 
 FORMAT = 2
 CACHE_KB = 4096  # the system caches the file; a large cache of our own measured slower
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
-ASSIST = """
--- How far the harvest was, second by second at first. `elapsed` are seconds since the start of a
--- run, by a clock that never jumps; `counts` is the tally of that moment.
-CREATE TABLE sample (
-    run INTEGER NOT NULL,
-    elapsed REAL NOT NULL,
-    time REAL NOT NULL,                 -- wall clock
-    counts TEXT NOT NULL,
-    requests INTEGER NOT NULL,          -- of the whole harvest
-    bytes INTEGER NOT NULL,
-    PRIMARY KEY (run, elapsed)
-) WITHOUT ROWID, STRICT;
-CREATE TABLE host (
-    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL
-) WITHOUT ROWID, STRICT;
--- The last end of each kind of work of the clock, good and bad, by wall clock.
-CREATE TABLE chore (
-    name TEXT PRIMARY KEY, done_at REAL, done TEXT, failed_at REAL, failure TEXT
-) WITHOUT ROWID, STRICT;
-"""
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE pool (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -62,90 +43,55 @@ CREATE TABLE lease (id INTEGER PRIMARY KEY REFERENCES uri, stage TEXT NOT NULL) 
 CREATE TABLE tally (counts TEXT NOT NULL) STRICT;
 INSERT INTO pool (id, name) VALUES ({FINISHED}, 'finished'), ({FAILED}, 'failed');
 INSERT INTO tally VALUES ('{{}}');
-{ASSIST}
+-- How far the harvest was, second by second at first. `elapsed` are seconds since the start of a
+-- run, by a clock that never jumps; `counts` is the tally of that moment.
+CREATE TABLE sample (
+    run INTEGER NOT NULL,
+    elapsed REAL NOT NULL,
+    time REAL NOT NULL,                 -- wall clock
+    counts TEXT NOT NULL,
+    requests INTEGER NOT NULL,          -- of the whole harvest
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (run, elapsed)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE host (
+    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+-- The last end of each kind of work of the clock, good and bad, by wall clock.
+CREATE TABLE chore (
+    name TEXT PRIMARY KEY, done_at REAL, done TEXT, failed_at REAL, failure TEXT
+) WITHOUT ROWID, STRICT;
 PRAGMA user_version = {FORMAT};
-"""
-# The first format had one job only, and did not say where a URI had failed.
-FROM_1 = f"""
-ALTER TABLE uri ADD COLUMN failed_in INTEGER REFERENCES pool;
-UPDATE uri SET failed_in = (
-    SELECT id FROM pool WHERE name = iif(uri LIKE '/a/%', 'to_extend', 'to_fetch')
-) WHERE pool = {FAILED};
-{ASSIST}
-PRAGMA user_version = 2;
 """
 
 
 def create_state(path: Path) -> None:
     """Built beside and renamed, so that an empty or half file at `path` is always damage."""
-    part = _part_of(path)
-    with closing(connect(part)) as db:  # switched later, a kill would leave a journal in the way
+    # In WAL mode at once: switched later, a kill would leave a journal in the way.
+    with whole_file(path, durable=False) as part, closing(connect(part)) as db:
         db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-    part.replace(path)
 
 
 def check_state(db: sqlite3.Connection, path: Path) -> int:
     """The format of a sound file; raises StateDamaged for any other."""
     (found,) = db.execute("PRAGMA user_version").fetchone()
-    if found > FORMAT:
+    if found not in (0, FORMAT):
+        age = "a newer" if found > FORMAT else "an early"
         raise StateDamaged(
-            f"{path} was written by a newer Sheaf (format {found}, this one knows {FORMAT})"
+            f"{path} was written by {age} Sheaf (format {found}, this one knows {FORMAT})"
         )
     (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if found < 1:
+    if not found:
         raise StateDamaged(f"{path} is damaged or no state of a harvest")
     if verdict != "ok":
         raise StateDamaged(f"{path} is damaged ({' '.join(verdict.split())})")
     return int(found)
 
 
-def convert(path: Path) -> Path:
-    """Bring a file of the first format up to date; the old one is kept under the name returned."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as old:
-        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # no log may be left for the new file
-        part = _part_of(path)
-        with closing(sqlite3.connect(part, isolation_level=None)) as new:
-            old.backup(new)
-            new.executescript(f"BEGIN; {FROM_1} COMMIT;")
-    make_durable(part)
-    kept = path.with_name(f"{path.stem}-format-1{path.suffix}")
-    kept.unlink(missing_ok=True)
-    os.link(path, kept)
-    part.replace(path)
-    return kept
-
-
-def reading(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-
-
 def connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()  # readers never wait
-    if mode != "wal":  # SQLite keeps to itself what went wrong
-        db.close()
-        raise sqlite3.OperationalError("no log can be kept beside it")
-    db.execute("PRAGMA synchronous = NORMAL")  # kill -9 loses nothing, power loss the last moments
-    db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-    db.execute("PRAGMA temp_store = MEMORY")  # else each larger statement writes a file of its own
-    db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
-    return db
+    return writing(path, CACHE_KB)
 
 
 def files_of(path: Path) -> list[Path]:
     """What belongs together: a log left beside another file would be applied to it."""
     return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-
-
-def make_durable(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _part_of(path: Path) -> Path:
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    return part

@@ -15,16 +15,14 @@ from contextlib import closing
 from pathlib import Path
 from threading import get_ident
 
+from ..base.files import sync, whole_file
+from ..base.sqlite import reading
 from ..errors import StateDamaged, StopHarvest
 from .schema import (
-    FORMAT,
     check_state,
     connect,
-    convert,
     create_state,
     files_of,
-    make_durable,
-    reading,
 )
 from .wal import is_from_before_boot, lost_commits
 
@@ -42,10 +40,8 @@ def open_state(path: Path) -> sqlite3.Connection:
         if not path.exists():
             create_state(path)
         with closing(reading(path)) as db:  # before anything could change it
-            found = check_state(db, path)
+            check_state(db, path)
             check_log(path)
-        if found < FORMAT:
-            logger.warning("%s is brought up to date; the old one is kept: %s", path, convert(path))
         return connect(path)
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
@@ -91,9 +87,8 @@ def snapshot(state: Path, keep: int = 24) -> Path:
         number = int(existing[-1].name.split("-")[0]) + 1 if existing else 1
         final = folder / f"{number:06}-{time.strftime('%Y-%m-%d_%H-%M-%S')}.db"
         part = final.with_suffix(f".{get_ident()}.part")  # another may hang, and be written still
-        _copy(state, part)
-        part.replace(final)
-        make_durable(folder)
+        with whole_file(final, durable=True, part=part):
+            _copy(state, part)
         for old in existing[: max(0, len(existing) + 1 - keep)]:
             old.unlink()
     except (OSError, sqlite3.Error) as error:
@@ -108,7 +103,6 @@ def _copy(state: Path, part: Path) -> None:
             source.backup(target)
             target.execute("PRAGMA journal_mode = DELETE")
             check_state(target, part)
-        make_durable(part)
     except BaseException:
         _remove(part)
         raise
@@ -185,20 +179,18 @@ def restore(snapshot_file: Path, path: Path) -> None:
     try:
         with closing(reading(snapshot_file)) as source:
             check_snapshot(source, snapshot_file)
-            part = path.with_name(path.name + ".part")
-            part.unlink(missing_ok=True)
-            with closing(sqlite3.connect(part, isolation_level=None)) as target:
-                source.backup(target)
-                target.execute("DELETE FROM lease")  # nobody died while these were at work
-            connect(part).close()  # switched later, a kill would leave a journal in the way
-            make_durable(part)
+            with whole_file(path, durable=True) as part:
+                with closing(sqlite3.connect(part, isolation_level=None)) as target:
+                    source.backup(target)
+                    target.execute("DELETE FROM lease")  # nobody died while these were at work
+                connect(part).close()  # switched later, a kill would leave a journal in the way
+                sync(part)  # a disk that refuses it must do so before the old log is moved
+                if path.exists():
+                    _copy_aside(path)
     except sqlite3.DatabaseError as error:
         raise StateDamaged(f"{snapshot_file} cannot be used: {error}") from error
     except OSError as error:
         raise _unusable(path, error) from error
-    if path.exists():
-        _copy_aside(path)
-    part.replace(path)
 
 
 def _copy_aside(path: Path) -> None:

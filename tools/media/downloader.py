@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from ..add import Media
+from ..base.files import write_all
 from ..base.place import gone
 from ..errors import (
     NO_FILES,
@@ -215,7 +216,7 @@ class Part:
         for sum_so_far, _ in self._others:
             sum_so_far.update(chunk)
         try:
-            _write_all(self.file.fileno(), chunk)
+            write_all(self.file.fileno(), chunk)
         except OSError as error:
             raise self._not_writable(error) from error
 
@@ -295,12 +296,6 @@ def _make_folders(root: str, below: str) -> None:
     for folder in accumulate(below.split("/"), "{}/{}".format):
         with suppress(FileExistsError):
             os.mkdir(f"{root}/{folder}")
-
-
-def _write_all(descriptor: int, chunk: bytes) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def check_headers(headers: Mapping[str, str], rules: Rules) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..add import KINDS, Media
+from ..base.files import write_whole
 from ..errors import NO_FILES, StopHarvest, no_more_files
 from ..uri import media_folder
 from .offer import Candidate
@@ -153,11 +154,9 @@ class Drafts:
             self._sizes.pop(draft.owner, None)
 
     def _write(self, path: Path, text: bytes) -> None:
-        part = path.with_suffix(".part")
         self._folder.mkdir(exist_ok=True)  # not the state folder: it may have been moved away
         path.parent.mkdir(exist_ok=True)
-        part.write_bytes(text)
-        part.replace(path)
+        write_whole(path, text, durable=False)
 
     def _path(self, owner: str) -> Path:
         name = hashlib.sha256(owner.encode()).hexdigest()[:32]

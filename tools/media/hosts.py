@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..base.backoff import Rest
 from ..errors import HarvestError, ServerTrouble, Unavailable
 from ..network.guard import host_of
 
@@ -23,9 +24,8 @@ LetRest = Callable[[str, str, float], float]
 
 @dataclass(slots=True)
 class Outage:
-    next_rest_s: float
+    rest: Rest
     since: float = field(default_factory=time.monotonic)
-    until: float = 0.0
     urls: set[str] = field(default_factory=set)
 
     def is_believed(self, url: str) -> bool:
@@ -33,13 +33,6 @@ class Outage:
         if len(self.urls) < SEVERAL:
             self.urls.add(url)
         return len(self.urls) >= SEVERAL and time.monotonic() - self.since < LONGEST_OUTAGE_S
-
-    def rest(self) -> float:
-        """Files that were under way together fail together: that is one rest."""
-        if time.monotonic() >= self.until:
-            self.until = time.monotonic() + self.next_rest_s
-            self.next_rest_s = min(2 * self.next_rest_s, LONGEST_REST_S)
-        return self.until - time.monotonic()
 
 
 class FileHosts:
@@ -56,7 +49,9 @@ class FileHosts:
 
     def failed(self, url: str, error: ServerTrouble) -> HarvestError:
         """What becomes of a file that did not come."""
-        outage = self._outages.setdefault(host_of(url), Outage(self._first_rest_s))
+        new = Outage(Rest(self._first_rest_s, LONGEST_REST_S))
+        outage = self._outages.setdefault(host_of(url), new)
         if not outage.is_believed(url):
             return error
-        return Unavailable(str(error), self._let_rest(url, str(error), outage.rest()))
+        outage.rest.begin()
+        return Unavailable(str(error), self._let_rest(url, str(error), outage.rest.left))

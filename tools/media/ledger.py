@@ -25,9 +25,9 @@ from typing import IO
 import orjson
 
 from ..add import Attachment
+from ..base.files import whole_file, write_all, write_whole
 from ..base.place import Place
 from ..errors import NO_FILES, NO_ROOM, NoRoom, RetryLater, StopHarvest, no_more_files
-from ..journal.schema import make_durable
 from .credits import COLUMNS, Credit, as_csv
 
 FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
@@ -68,10 +68,7 @@ class Ledger:
         try:
             if not self:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                part = mark.with_name(f"{MARK}.part")
-                part.write_text(harvest, encoding="utf-8")
-                make_durable(part)
-                part.replace(mark)
+                write_whole(mark, harvest.encode(), durable=True)
         except OSError as error:
             raise self._unwritable(error) from error
         self._place = Place(self._folder, mark, name=self._folder)
@@ -161,16 +158,13 @@ class Ledger:
 
     def _replace_tail(self, name: str, lines: Sequence[bytes], kept: Sequence[bytes]) -> None:
         path = self._folder / name
-        part = path.with_name(f"{name}.part")
         try:
-            shutil.copyfile(path, part)
-            with part.open("r+b") as file:
-                file.truncate(part.stat().st_size - sum(map(len, lines)))
-                file.seek(0, os.SEEK_END)
-                file.writelines(kept)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
+            with whole_file(path, durable=True) as part:
+                shutil.copyfile(path, part)
+                with part.open("r+b") as file:
+                    file.truncate(part.stat().st_size - sum(map(len, lines)))
+                    file.seek(0, os.SEEK_END)
+                    file.writelines(kept)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -181,8 +175,7 @@ class Ledger:
         if name not in self._open:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._open[name] = os.open(self._folder / name, flags, 0o600)
-        while text:
-            text = text[os.write(self._open[name], text) :]
+        write_all(self._open[name], text)
 
     @contextmanager
     def _all_or_nothing(self, sizes: Mapping[str, int]) -> Iterator[None]:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..base.files import write_whole
 from ..errors import StopHarvest
 
 logger = logging.getLogger(__name__)
@@ -85,14 +86,9 @@ class Budgets:
 
     def _rewrite(self) -> int:
         """Only the last day, and no moment in the future; visible whole or not at all."""
-        part = self._path.with_name(self._path.name + ".part")
         now = time.time()
-        with part.open("wb") as file:
-            for host, ages in self._ages.items():
-                file.writelines(_line(host, now - age) for age in ages)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self._path)
+        lines = [_line(host, now - age) for host, ages in self._ages.items() for age in ages]
+        write_whole(self._path, lines, durable=True)
         return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
 
     def _trouble(self, error: OSError) -> StopHarvest:

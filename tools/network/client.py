@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import random
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +23,13 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3
 
+from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
-from .body import Memory, drain, read_into, read_raw_into
-from .body import Sink as Sink
+from .body import Memory, Sink, drain, read_into, read_raw_into
 from .deadline import DeadlineAdapter, allow_silence
 from .guard import Guard, host_named, host_of
-from .limits import Limit as Limit
-from .limits import Limits, merged, pause_asked
+from .limits import Limit, Limits, merged, pause_asked
 from .settings import HttpSettings
 
 logger = logging.getLogger(__name__)
@@ -163,7 +161,7 @@ class Client:
             except ServerTrouble:
                 if attempt >= asking.tries:
                     raise
-                self._wait(FIRST_GAP_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
+                self._wait(pause_after(attempt, FIRST_GAP_S, spread=0.5))
         raise AssertionError("unreachable")
 
     def _judge(self, asking: Asking, answer: Answer) -> Answer:

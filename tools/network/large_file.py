@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import random
 import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from ..base.backoff import pause_after
 from ..errors import (
     BadStatus,
     Fatal,
@@ -151,7 +151,7 @@ def _ask(url: str, part: Part, client: Client, silence: float) -> Trouble | None
 
 
 def _rest(failures: int, error: Trouble) -> None:
-    own = min(FIRST_GAP_S * 2**failures, LONGEST_GAP_S) * random.uniform(0.5, 1.5)
+    own = pause_after(failures + 1, FIRST_GAP_S, LONGEST_GAP_S, spread=0.5)
     seconds = max(own, error.delay or 0.0)
     if seconds > TOLD_GAP_S:
         logger.warning("next try in %.0f s: %s", seconds, error)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import email.utils
 import logging
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
 
+from ..base.backoff import Rest
 from ..errors import Interrupted, Unavailable, UsageError
 from .budgets import DAY_S, Budgets
 from .guard import host_named
@@ -31,7 +31,6 @@ STOP_SEEN_WITHIN_S = 0.25
 BUSY_S = 15.0
 FIRST_REST_S = 60.0
 LONGEST_REST_S = 3600.0
-MOST_DOUBLINGS = 10
 PERIODS = {
     "second": Duration.SECOND,
     "minute": Duration.MINUTE,
@@ -83,40 +82,35 @@ def pause_asked(retry_after: str) -> float | None:
 
 
 class Rests:
-    """Who is left alone until when. From any thread: each step is one assignment."""
+    """Who is left alone until when. Any number of threads may share it."""
 
     def __init__(self) -> None:
-        self._until: dict[str, tuple[float, str]] = {}
-        self._rests: dict[str, int] = {}
+        self._rests: dict[str, Rest] = {}
+        self._reasons: dict[str, str] = {}
 
     def require_none(self, host: str) -> None:
-        until, reason = self._until.get(host, (0.0, ""))
-        left = until - time.monotonic()
-        if left > 0:
+        rest = self._rests.get(host)
+        if rest is not None and (left := rest.left):
+            reason = self._reasons[host]
             raise Unavailable(f"{host} rests for another {left:.0f} s: {reason}", delay=left)
 
     def begin(self, host: str, reason: str, seconds: float | None) -> float:
         """How long the host is left alone: as long as asked, else a while that grows.
 
         Requests under way together are refused together: that is one rest, not several, and the
-        longest of them.
+        longest of those asked for.
         """
-        rests = self._rests.get(host, 0)  # read before and written after the other: no lock needed
-        now = time.monotonic()
-        before, _ = self._until.get(host, (0.0, ""))
-        if before <= now or not rests:
-            rests += 1
-        own = FIRST_REST_S * 2 ** min(rests - 1, MOST_DOUBLINGS) * random.uniform(0.9, 1.1)
-        pause = min(own, LONGEST_REST_S) if seconds is None else min(max(0.0, seconds), DAY_S)
-        pause = max(before - now, pause)
-        self._until[host] = (now + pause, reason)
-        self._rests[host] = rests
+        self._reasons[host] = reason  # before anybody can ask why
+        rest = self._rests.setdefault(host, Rest(FIRST_REST_S, LONGEST_REST_S, spread=0.1))
+        pause = rest.begin(None if seconds is None else min(max(0.0, seconds), DAY_S))
+        pause = rest.left if pause is None else pause
         logger.debug("%s is not asked for %.1f s: %s", host, pause, reason)
         return pause
 
     def end(self, host: str) -> None:
         """It answered: the next rest counts as the first."""
-        self._rests.pop(host, None)
+        if host in self._rests:
+            self._rests[host].succeeded()
 
 
 class Turns:

@@ -9,7 +9,6 @@ After a power cut the end may be damaged: whoever uses the file proves it with i
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -21,8 +20,9 @@ from typing import NamedTuple, Self
 
 import orjson
 
+from ..base.files import publish, write_whole
+from ..base.locks import has_name, is_locked_now
 from ..errors import AlreadyRunning, GiveUp, ServerTrouble, StopHarvest
-from ..shipping.batch import sync_folder
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)")
@@ -129,9 +129,7 @@ class Part:
     def publish(self) -> None:
         """Whole and proven: on the disk, then under its name."""
         try:
-            os.fsync(self._fd)
-            self.path.replace(self._target)
-            sync_folder(self._target.parent)
+            publish(self.path, self._target, durable=True)
         except OSError as error:
             raise StopHarvest(f"{self._target} cannot be written: {error.strerror}") from error
         self._note.unlink(missing_ok=True)
@@ -150,12 +148,8 @@ class Part:
         os.close(self._fd)
 
     def _lock(self) -> None:
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_here = os.path.samestat(os.fstat(self._fd), self.path.stat())
-        except (BlockingIOError, FileNotFoundError):
-            is_here = False
-        if not is_here:  # another process holds it, or has just finished it
+        is_ours = is_locked_now(self._fd, str(self._target)) and has_name(self._fd, self.path)
+        if not is_ours:  # another process holds it, or has just finished it
             raise AlreadyRunning(f"another process downloads {self._target}")
 
     def _recall(self) -> None:
@@ -170,9 +164,7 @@ class Part:
             self.start_over()
 
     def _remember(self, version: Version) -> None:
-        new = self._note.with_name(f"{self._note.name}.new")
-        new.write_bytes(orjson.dumps([*version]))
-        new.replace(self._note)
+        write_whole(self._note, orjson.dumps([*version]), durable=False)
         self._version = version
 
     def _require_room(self) -> int:

@@ -7,16 +7,14 @@ one search is that search's fault only if the provider still answers what it has
 from __future__ import annotations
 
 import logging
-import random
-import time
 
+from ..base.backoff import Rest
 from ..errors import BadStatus, HarvestError, ServerTrouble, Unavailable
 from ..media.offer import Candidate, Provider
 
 logger = logging.getLogger(__name__)
 
 LONGEST_REST_S = 3600.0
-MOST_DOUBLINGS = 10
 REFUSALS = frozenset({401, 402, 403, 451})  # it does not want us, whatever we ask
 
 
@@ -27,17 +25,15 @@ class PatientProvider:
         self.kinds = provider.kinds
         self.is_for_relations = provider.is_for_relations
         self.is_link_only = provider.is_link_only
-        self._first_rest_s = first_rest_s
-        self._rests = 0  # in a row
-        self._resting_until = 0.0
+        self.rest = Rest(first_rest_s, LONGEST_REST_S, spread=0.1)
         self._last_good: tuple[str, str] | None = None
 
     @property
     def is_resting(self) -> bool:
-        return time.monotonic() < self._resting_until
+        return self.rest.left > 0
 
     def search(self, text: str, kind: str) -> list[Candidate]:
-        if (left := self._resting_until - time.monotonic()) > 0:
+        if left := self.rest.left:
             raise Unavailable(f"{self.name} is paused", left)
         try:
             found = self.provider.search(text, kind)
@@ -52,7 +48,7 @@ class PatientProvider:
             if self._answers_others(text, kind):
                 raise
             raise self._rest(error, None) from error
-        self._rests = 0
+        self.rest.succeeded()
         self._last_good = text, kind
         return found
 
@@ -67,13 +63,6 @@ class PatientProvider:
 
     def _rest(self, error: HarvestError, asked: float | None) -> Unavailable:
         """Searches that were under way together fail together: that is one rest."""
-        if not self.is_resting:
-            self._rests += 1
-            grown = self._first_rest_s * 2 ** min(self._rests - 1, MOST_DOUBLINGS)
-            pause = min(grown, LONGEST_REST_S) * random.uniform(0.9, 1.1)
-            self._resting_until = time.monotonic() + (pause if asked is None else asked)
-            logger.warning("%s: no answer, pausing for %.0f s: %s", self.name, self._left(), error)
-        return Unavailable(f"{self.name}: {error}", self._left())
-
-    def _left(self) -> float:
-        return max(0.0, self._resting_until - time.monotonic())
+        if (pause := self.rest.begin(asked)) is not None:
+            logger.warning("%s: no answer, pausing for %.0f s: %s", self.name, pause, error)
+        return Unavailable(f"{self.name}: {error}", self.rest.left)

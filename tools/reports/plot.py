@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base import extras
+from ..base.files import whole_file
 from ..base.text import amount, date, duration
 from ..engine.job import Description, Panel
 from ..errors import UsageError
@@ -71,12 +72,11 @@ def write(picture: Path, make: Callable[[], Figure]) -> None:
 
 
 def _save(drawn: Figure, picture: Path, format_: str) -> None:
-    part = picture.with_name(f"{picture.name}.part")
+    facts = {"Date": None} if format_ == "svg" else None
     try:
-        drawn.savefig(part, format=format_, metadata={"Date": None} if format_ == "svg" else None)
-        part.replace(picture)
+        with whole_file(picture, durable=False) as part:
+            drawn.savefig(part, format=format_, metadata=facts)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise UsageError(f"{picture} cannot be written: {error.strerror}") from error
 
 

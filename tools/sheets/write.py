@@ -10,10 +10,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from ..add import Graph, Media, unseen
+from ..base.files import write_whole
 from ..errors import StopHarvest
 from ..graphs.copy import batches
 from ..media.graph_credits import BATCH, require_known
@@ -95,14 +95,9 @@ def _write_sheet(view: View, media: Path, folder: Path, to: Address, index: str 
 
 
 def _write(path: Path, pieces: Iterable[str]) -> Path:
-    unfinished = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
-        return unfinished.replace(path)
+        write_whole(path, (piece.encode() for piece in pieces), durable=False)
     except OSError as error:
         raise StopHarvest(f"{path.parent} cannot be written: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
+    return path

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from ..base.files import write_all, write_whole
 from .volume import Member, MemberLost, Volume
 
 logger = logging.getLogger(__name__)
@@ -103,7 +104,9 @@ class Batch:
             lost = len(self.lost)
             volumes = [{"name": each.name, "members": each.members} for each in self.volumes]
             plan = {"created": self.created, "volumes": volumes, "lost": self.lost}
-            _write(self.folder / PLAN, orjson.dumps(plan, default=tuple))
+            own = self.folder / f"plan.{get_ident()}.part"  # lanes may do it together
+            text = orjson.dumps(plan, default=tuple)
+            write_whole(self.folder / PLAN, text, durable=True, part=own)
 
     def manifest(self) -> bytes:
         """What the node must have in the end; every volume is known by its hash by now."""
@@ -155,29 +158,10 @@ def append(path: Path, line: bytes) -> None:
     try:
         if size and os.pread(file, 1, size - 1) != b"\n":
             line = b"\n" + line
-        while line:
-            line = line[os.write(file, line) :]
+        write_all(file, line)
         os.fsync(file)
     except OSError:  # a later reader must not believe what the disk may forget
         os.ftruncate(file, size)
         raise
-    finally:
-        os.close(file)
-
-
-def _write(path: Path, text: bytes) -> None:
-    part = path.with_suffix(f".{get_ident()}.part")  # lanes may do it together
-    with part.open("wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(file)
     finally:
         os.close(file)

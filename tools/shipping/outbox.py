@@ -25,10 +25,11 @@ from typing import IO, Any
 
 import orjson
 
+from ..base.files import sync
 from ..base.locks import is_locked_now
 from ..errors import StopHarvest, Unavailable
 from ..media.ledger import BOOKS, FILES, Ledger, divide
-from .batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch, sync_folder
+from .batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch
 from .volume import Member, cut
 
 logger = logging.getLogger(__name__)
@@ -85,9 +86,9 @@ class Outbox:
             (closing / CONTENT).mkdir(parents=True)
             self._weights[name] = ledger.bytes
             ledger.hand_over(closing / CONTENT)
-            sync_folder(closing / CONTENT)
+            sync(closing / CONTENT)
             closing.replace(self._folder / name)
-            sync_folder(self._folder)
+            sync(self._folder)
         logger.info("batch %s was closed in %.1f ms", name, (time.monotonic() - begun) * 1000)
 
     def complete(self, ledger: Ledger) -> None:

@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from ..base.backoff import pause_after
 from ..errors import Interrupted, NoRoom, Unavailable
 from .batch import Batch
 from .settings import TransportSettings
@@ -44,7 +45,7 @@ class Tries:
         self._failures += 1
         if isinstance(error, NoRoom) or self._failures >= TRIES:
             raise error
-        pause = min(FIRST_WAIT_S * 2 ** (self._failures - 1), LONGEST_WAIT_S)
+        pause = pause_after(self._failures, FIRST_WAIT_S, LONGEST_WAIT_S)
         logger.warning("transport waits %.0f s: %s", pause, error)
         raise_if_stopped(self._stop, pause)
 

@@ -9,7 +9,6 @@ One that is damaged is named and left as it is. Two processes never build at the
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -24,6 +23,7 @@ from typing import Any
 
 import orjson
 
+from ...base.locks import locked
 from ...errors import AlreadyRunning, StopHarvest
 from ..dump.faults import Faults
 from ..dump.lines import Lines
@@ -237,16 +237,12 @@ def _segments(folder: Path, note: dict[str, Any]) -> list[Path]:
 @contextmanager
 def _only_builder(home: Path) -> Iterator[None]:
     home.mkdir(exist_ok=True)
-    lock = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with locked(home / LOCK, f"the index {home} (dump.index names another place)") as lock:
+        if lock is None:
+            raise AlreadyRunning(
+                f"another process makes the index {home}: start again when it is done"
+            )
         yield
-    except BlockingIOError:
-        raise AlreadyRunning(
-            f"another process makes the index {home}: start again when it is done"
-        ) from None
-    finally:
-        os.close(lock)
 
 
 def whole_index(path: Path, home: Path | None = None) -> Index | None:

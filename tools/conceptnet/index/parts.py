@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import orjson
 
+from ...base.files import publish, sync
 from ...errors import HarvestError, StopHarvest
-from ...journal.schema import make_durable
 from ..dump.faults import Faults
 from ..dump.lines import Chunk, Lines
 from ..dump.sieve import Sieve
@@ -169,6 +169,6 @@ def write_note(note: Path, content: object) -> None:
 def reveal(part: Path, final: Path) -> Path:
     """Everything below is on the disk before its name is."""
     for file in (each for each in part.rglob("*") if each.is_file()):
-        make_durable(file)
-    part.rename(final)
+        sync(file)
+    publish(part, final, durable=True)
     return final

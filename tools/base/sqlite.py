@@ -1,0 +1,56 @@
+"""SQLite files as the pools and the embedded graph use them: one writes, anybody reads meanwhile.
+
+Promise: `kill -9` loses nothing that was committed, power loss the last moments. Readers and the
+writer never wait for each other. A transaction is all or nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import StopHarvest
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """Nothing is changed, and nobody held up."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def writing(path: Path, cache_kb: int) -> sqlite3.Connection:
+    """For one writer, whose log a Checkpointer carries over."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()  # readers never wait
+    if mode != "wal":  # SQLite keeps to itself what went wrong
+        db.close()
+        raise sqlite3.OperationalError("no log can be kept beside it")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute(f"PRAGMA cache_size = -{cache_kb}")
+    db.execute("PRAGMA temp_store = MEMORY")  # else each larger statement writes a file of its own
+    db.execute("PRAGMA wal_autocheckpoint = 0")  # a Checkpointer does it where nobody waits
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # else SQLite has rolled it back by itself
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def stop_if_unwritable(name: str) -> Iterator[None]:
+    """What a disk refuses ends the harvest with a sentence; `name` is what could not be written."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StopHarvest(
+            f"{name} cannot be written ({error}): fix this, then start again"
+        ) from error
