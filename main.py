@@ -166,7 +166,6 @@ def work(
         run_.listen_for_pauses()
         begin_to_count(run_.pools)
         belongings.take(run_.pools, job.ledger)
-        run_.pools.remember({"limit": str(settings.limit or ""), **facts_of(arguments.typed)})
         transport = shipper(run_, job.ledger, settings, stop)
         job.open(run_.pools)
         stages = [stage for stage in job.stages if stage.name in job.workers]
@@ -181,6 +180,8 @@ def work(
             """By the first tick: nothing can fail any more before there is something to keep."""
             if not beginning.is_over:
                 belongings.enter(graph, lambda: job.store.written)
+                facts = facts_of(arguments.typed)
+                run_.pools.remember({"limit": str(settings.limit or ""), **facts})
                 beginning.is_over = True
 
         begun = job.begun_bytes

@@ -11,15 +11,16 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from tools.add import Page, Relation, endpoints
 from tools.dump.build import sha256_of
-from tools.dump.faults import Faults
+from tools.dump.faults import MOST_TOLD, Faults
 from tools.dump.lines import BEGINNING, Chunk, Lines, Position
 from tools.dump.row import relation_of
 from tools.dump.sieve import Sieve
-from tools.errors import Fatal
+from tools.errors import Fatal, UsageError
 from tools.fetch import KEPT, is_groundable
 from tools.rules import Filter
 from tools.stage import Done, Found, Task
@@ -58,7 +59,25 @@ class Streamer:
         return f"all of {self._name} (sha256 {sha256_of(self.lines.path)[:16]})"
 
     def open(self, tallied: Tallied) -> None:
+        """Raises UsageError for a file without an assertion, before anything is begun for it."""
         self._tallied = tallied
+        if not tallied(LINES):
+            self._require_some()
+
+    def _require_some(self) -> None:
+        """A long file is believed, and a damaged one: both are told of where they end."""
+        path = self.lines.path
+        faults = Faults(path, self._most_malformed, told=MOST_TOLD * [(0, "")])  # silently
+        sieve, lines = Sieve(self._wanted, faults), 0
+        try:
+            for chunk in islice(Lines(path).chunks(), 2):
+                if lines:
+                    return
+                list(sieve(chunk))
+                lines = chunk.end.lines
+        except UsageError:
+            return
+        faults.require_some(lines)
 
     def told(self) -> dict[str, int]:
         """How far the file is read."""
