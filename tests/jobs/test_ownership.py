@@ -13,10 +13,13 @@ import pytest
 from tests.faults.injection import injected, main_py, small_disk
 from tests.faults.injection import run as run_to_end
 from tests.support.command import Here, finished, records, run
+from tests.support.store_contract import DOG_MEDIA
 from tests.support.worlds.conceptnet import World, hub
+from tools.add import Attachment
 from tools.graphs.sqlite import SqliteGraph
 from tools.journal.snapshots import newest_good_snapshot
-from tools.media.ledger import MARK, Ledger
+from tools.media.ledger import BOOKS, MARK, Ledger
+from tools.shipping.outbox import Outbox
 
 SEED = "/c/en/hub"
 NOWHERE = "http://127.0.0.1:1"
@@ -63,6 +66,11 @@ def execute(file: Path, *queries: str) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
         for query in queries:
             db.execute(query)
+
+
+def remembered(folder: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(folder / "state/pools.db")) as db:
+        return dict(db.execute("SELECT key, value FROM meta"))
 
 
 # --- the graph -----------------------------------------------------------------------------
@@ -172,6 +180,40 @@ def test_media_that_are_gone_end_the_start(extended: Path, here: Here, what: str
     assert tree(extended) == before
 
 
+@pytest.fixture
+def listed(extended: Path) -> Path:
+    """A file of it is still here, in the books."""
+    with closing(Ledger(extended / "m")) as ledger:
+        search = {"owner": SEED, "refused": []}
+        ledger.add([Attachment(SEED, (DOG_MEDIA[0],), search)])
+    changed = "UPDATE tally SET counts = json_set(counts, '$.media image test', 1)"
+    execute(extended / "state/pools.db", changed)
+    return extended
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_a_media_folder_without_its_books_ends_the_start(
+    listed: Path, here: Here, book: str
+) -> None:
+    """They alone tell whose the files are: new ones would begin without those."""
+    assert here(*NO_SOURCE).startswith(REACHED)
+    (listed / "m" / book).unlink()
+    before = tree(listed)
+    said = here(*NO_SOURCE)
+    assert said.startswith(GONE) and f"m has lost {book}" in said and "--fresh" in said
+    assert tree(listed) == before
+
+
+def test_books_that_were_shipped_are_not_missed(
+    listed: Path, here: Here, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(Ledger(listed / "m")) as ledger:
+        Outbox(listed / "m", 1000).close(ledger)
+    capfd.readouterr()
+    assert not any((listed / "m" / book).exists() for book in BOOKS)
+    assert here(*NO_SOURCE).startswith(REACHED)
+
+
 def test_media_are_begun_after_a_harvest_without_them(
     folder: Path, small_world: World, here: Here
 ) -> None:
@@ -226,6 +268,15 @@ def test_a_start_that_fails_leaves_nothing_behind(
 ) -> None:
     assert here(*NO_SOURCE, "--media", "de/ep/m", *more).startswith(REACHED)
     assert tree(tmp_path) == set()
+
+
+def test_a_start_that_is_refused_changes_nothing_that_is_remembered(
+    folder: Path, here: Here
+) -> None:
+    before = remembered(folder)
+    assert here("--sample", "--no-media", *PLACES).startswith("2 ")
+    assert here(*NO_SOURCE).startswith(REACHED)
+    assert remembered(folder) == before
 
 
 def test_a_new_graph_into_which_another_writes_stays(tmp_path: Path, here: Here) -> None:

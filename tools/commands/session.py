@@ -88,8 +88,6 @@ class Session:
         )
         self.harvest.listen_for_pauses()
         self._job.open(self.harvest)
-        typed = facts_of(options.typed)
-        self.harvest.pools.remember({"limit": str(settings.limit or ""), **typed})
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
 
@@ -111,6 +109,8 @@ class Session:
             """By the first tick: nothing can fail any more before there is something to keep."""
             if not beginning.is_over:
                 job.begin()
+                limit = str(self._settings.limit or "")
+                self.harvest.pools.remember({"limit": limit, **facts_of(self._options.typed)})
                 beginning.is_over = True
 
         ways = progress.traffic, job.transport, job.guard, job.begun_bytes

@@ -23,8 +23,9 @@ from ..base.sqlite import reading
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..graphs.open import is_embedded, is_same, is_there, sqlite_path
-from ..media.ledger import Ledger
+from ..media.ledger import BOOKS, Ledger
 from ..settings import Settings
+from ..shipping.outbox import FOLDER as OUTBOX
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +84,8 @@ class Belongings:
         if self._past.worked:
             self._check_graph(graph)
         if self._settings.extend.is_wanted:
-            done = self._past.counts.get("done_extend", 0)
-            _check_media(Ledger(self._settings.media), self.harvest, done, self._settings)
+            ledger = Ledger(self._settings.media)
+            _check_media(ledger, self.harvest, self._past.counts, self._settings)
 
     def _check_graph(self, graph: Graph) -> None:
         facts = self._past.facts
@@ -106,11 +107,7 @@ class Belongings:
     def take(self, pools: Pools, ledger: Ledger) -> None:
         """Afterwards the books hold what is finished, and nothing else."""
         self._pools, self._ledger = pools, ledger
-        before = self._past.facts.get(GRAPH, self._url)
-        if not is_same(before, self._url):
-            text = "this harvest went into %s so far, from now on into %s"
-            logger.warning(text, before, self._url)
-        pools.remember({ID: self.harvest, GRAPH: self._url})
+        pools.remember({ID: self.harvest})
         if self._settings.extend.is_wanted:
             check_media(pools, ledger, self._settings)
 
@@ -120,7 +117,11 @@ class Belongings:
         self._members, self._written = graph.members, written
         self._is_filled = FILLED in self._past.facts
         self._members.admit(self.harvest)
-        self._pools.remember({IN_GRAPH: self.harvest})
+        before = self._past.facts.get(GRAPH, self._url)
+        if not is_same(before, self._url):
+            text = "this harvest went into %s so far, from now on into %s"
+            logger.warning(text, before, self._url)
+        self._pools.remember({GRAPH: self._url, IN_GRAPH: self.harvest})
         self._place = Place(self._file, name=self._file) if self._file else None
 
     # --- while it runs ---------------------------------------------------------------------
@@ -144,12 +145,15 @@ def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
     else."""
     harvest = pools.remembered().get(ID) or uuid.uuid4().hex
     pools.remember({ID: harvest})
-    _check_media(ledger, harvest, pools.tallied("done_extend"), settings)
+    _check_media(ledger, harvest, Past.of(settings.pools_file).counts, settings)
     ledger.claim(harvest)
     ledger.keep_finished(lambda owner: pools.pool_of(owner) == "finished")
 
 
-def _check_media(ledger: Ledger, harvest: str, done: int, settings: Settings) -> None:
+def _check_media(
+    ledger: Ledger, harvest: str, counts: Mapping[str, int], settings: Settings
+) -> None:
+    done = counts.get("done_extend", 0)
     if ledger and ledger.harvest != harvest:
         raise StateDamaged(
             f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
@@ -160,3 +164,15 @@ def _check_media(ledger: Ledger, harvest: str, done: int, settings: Settings) ->
             f"{settings.media} is gone or empty, though {done:,} are finished with their media: "
             "bring it back, or give its --media, or begin anew with --fresh"
         )
+    lost = [book for book in BOOKS if not (settings.media / book).exists()]
+    if lost and _has_files(counts) and not (settings.media / OUTBOX).exists():
+        raise StateDamaged(
+            f"{settings.media} has lost {' and '.join(lost)}, though {done:,} are finished with "
+            "their media: bring it back, for it says whose the files are, or begin anew with "
+            "--fresh"
+        )
+
+
+def _has_files(counts: Mapping[str, int]) -> bool:
+    """Have any ever been in the books? Where media are shipped, these go with them."""
+    return any(count for name, count in counts.items() if name.startswith("media "))

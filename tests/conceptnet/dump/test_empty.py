@@ -57,6 +57,19 @@ def test_a_file_without_an_assertion_is_an_error(
         )
 
 
+@any_file
+def test_such_a_file_neither_sets_a_harvest_aside_nor_takes_its_place(
+    here: Here, tmp_path: Path, content: bytes, found: str
+) -> None:
+    good, bad = tmp_path / "good.csv", tmp_path / "file.csv"
+    good.write_text(line("/r/IsA", "/c/en/dog", "/c/en/pet"))
+    bad.write_bytes(content)
+    assert found in here(*words(tmp_path / "all", bad))
+    assert main(words(tmp_path / "all", good)) == 0
+    assert found in here(*words(tmp_path / "all", bad), "--fresh")
+    assert main(words(tmp_path / "all", good)) == 0
+
+
 @pytest.mark.parametrize("way", ["all", "walk", "survey"])
 def test_every_bad_line_is_told_once(
     tmp_path: Path,

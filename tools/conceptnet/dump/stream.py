@@ -11,14 +11,15 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from ...add import Page, Relation, endpoints
 from ...engine.stage import Done, Found, Task
-from ...errors import Fatal
+from ...errors import Fatal, UsageError
 from ..index.build import sha256_of
 from ..rules import KEPT, Filter, is_groundable
-from .faults import Faults
+from .faults import MOST_TOLD, Faults
 from .lines import BEGINNING, Chunk, Lines, Position
 from .row import relation_of
 from .sieve import Sieve
@@ -57,7 +58,25 @@ class Streamer:
         return f"all of {self._name} (sha256 {sha256_of(self.lines.path)[:16]})"
 
     def open(self, tallied: Tallied) -> None:
+        """Raises UsageError for a file without an assertion, before anything is begun for it."""
         self._tallied = tallied
+        if not tallied(LINES):
+            self._require_some()
+
+    def _require_some(self) -> None:
+        """A long file is believed, and a damaged one: both are told of where they end."""
+        path = self.lines.path
+        faults = Faults(path, self._most_malformed, told=MOST_TOLD * [(0, "")])  # silently
+        sieve, lines = Sieve(self._wanted, faults), 0
+        try:
+            for chunk in islice(Lines(path).chunks(), 2):
+                if lines:
+                    return
+                list(sieve(chunk))
+                lines = chunk.end.lines
+        except UsageError:
+            return
+        faults.require_some(lines)
 
     def told(self) -> dict[str, int]:
         """How far the file is read."""
