@@ -29,8 +29,9 @@ class Started:
     def __init__(self) -> None:
         self._before = set(threading.enumerate())
 
-    def names(self) -> set[str]:
-        return {each.name for each in threading.enumerate() if each not in self._before}
+    def places(self) -> set[str]:
+        new = set(threading.enumerate()) - self._before
+        return {getattr(thread, "place", thread.name) for thread in new}
 
 
 @pytest.fixture
@@ -42,24 +43,24 @@ class TestThreadExecutor(ExecutorContract):
     def make(self) -> Executor:
         return ThreadExecutor([STAGE], {STAGE.name: work})
 
-    def test_threads_are_named_by_their_places_and_end_when_they_are_recalled(
+    def test_each_place_has_a_thread_that_ends_when_it_is_recalled(
         self, started: Started, scene: Scene
     ) -> None:
         scene.give(PLACES, "waiting")
-        until(lambda: started.names() == {"fetch-1", "fetch-2", "fetch-3"}, "a thread for each")
+        until(lambda: started.places() == {"fetch-1", "fetch-2", "fetch-3"}, "a thread for each")
         scene.executor.recall(STAGE.name)
-        assert len(started.names()) == PLACES, "they are at work"
+        assert len(started.places()) == PLACES, "they are at work"
         scene.open_gate()
-        until(lambda: not started.names(), "all have ended")
+        until(lambda: not started.places(), "all have ended")
 
     def test_idle_threads_end_at_once_when_they_are_recalled(
         self, started: Started, scene: Scene
     ) -> None:
         scene.give(PLACES)
         scene.wait_for(PLACES)
-        assert started.names()
+        assert started.places()
         scene.executor.recall(STAGE.name)
-        until(lambda: not started.names(), "all have ended")
+        until(lambda: not started.places(), "all have ended")
 
     def test_a_thread_that_cannot_be_had_costs_its_task_a_while_and_no_place(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch

@@ -143,19 +143,21 @@ def test_a_place_is_free_at_once(engine: EngineMaker) -> None:
     assert time.monotonic() - begun < 1.5
 
 
-def test_each_task_at_work_has_a_thread_of_its_own_that_its_pool_names(engine: EngineMaker) -> None:
+def test_each_task_at_work_has_a_thread_of_its_own_named_for_it(engine: EngineMaker) -> None:
     together = Barrier(4)
-    names_at_work: list[str] = []
+    places: list[tuple[str, Thread]] = []
 
     def work(task: Task) -> Done:
-        assert harvest.pools.on_fetch[task.uri] == task.holder == current_thread().name
-        names_at_work.append(current_thread().name)
+        assert harvest.pools.on_fetch[task.uri] == task.holder
+        assert current_thread().name == f"fetch {task.uri}"
+        places.append((task.holder, current_thread()))
         together.wait(PATIENCE_S)  # four tasks are at work, in four threads
         return Done("finished")
 
     harvest = engine({Stage("fetch", 4): work})
     assert harvest.run(*names(20))["finished"] == 20
-    assert set(names_at_work) == {"fetch-1", "fetch-2", "fetch-3", "fetch-4"}
+    assert dict(places).keys() == {"fetch-1", "fetch-2", "fetch-3", "fetch-4"}
+    assert len(set(places)) == len(set(dict(places).values())) == 4, "a place is one thread"
 
 
 def test_who_waits_for_the_store_holds_nothing_else_meanwhile(engine: EngineMaker) -> None:

@@ -130,8 +130,8 @@ class Heartbeat:
         new = [task for task in hanging if not any(task is other for other in self._told)]
         self._told = hanging
         for task in new:
-            text = "%s uri=%r is at work for more than %.0f s in %s"
-            logger.warning(text, task.stage.name, task.uri, self._hang_s, task.holder)
+            text = "%s uri=%r is at work for more than %.0f s"
+            logger.warning(text, task.stage.name, task.uri, self._hang_s)
         if new:
             for line in stacks():
                 logger.warning("%s", line)

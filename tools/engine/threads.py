@@ -62,8 +62,9 @@ class PlaceThread(Thread):
     """
 
     def __init__(self, stage: str, number: int, work: Callable[[PlaceThread, Task], None]) -> None:
-        super().__init__(name=f"{stage}-{number}", daemon=True)
+        super().__init__(name=f"{stage} {number}", daemon=True)
         self.number = number
+        self.place = f"{stage}-{number}"  # the holder of its task
         self._work = work
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
 
@@ -130,7 +131,7 @@ class StageThreads:
                 with self._lock:
                     self._busy.discard(thread)
                     heapq.heappush(self._numbers, thread.number)
-                self.came(task.token, thread.name, Unavailable(str(error)), _nobody)
+                self.came(task.token, thread.place, Unavailable(str(error)), _nobody)
 
     def _next(self) -> tuple[PlaceThread, Task] | None:
         with self._lock:
@@ -139,7 +140,7 @@ class StageThreads:
             thread = self._idle.pop() if self._idle else self._new_thread()
             self._busy.add(thread)
             task = self._unbegun.popleft()
-            task.holder = thread.name
+            task.holder = thread.place
             return thread, task
 
     def _new_thread(self) -> PlaceThread:
@@ -150,6 +151,7 @@ class StageThreads:
     def _run(self, thread: PlaceThread, task: Task) -> None:
         """No frame below keeps the result: an error's traceback would keep it in turn, with all
         that the worker had open."""
+        thread.name = f"{self._stage} {task.uri}"  # for whoever looks at what all threads do
         attempt = task.attempts + 1
         logger.debug("Worker %s begins %s (attempt %d)", self._stage, task.uri, attempt)
         self._bring(thread, task, time.monotonic(), self._result(task))
@@ -169,14 +171,14 @@ class StageThreads:
             seconds = time.monotonic() - begun
             text = "Worker %s ends %s after %.3f s: %s"
             logger.debug(text, self._stage, task.uri, seconds, found)
-        self.came(task.token, thread.name, result, lambda _verdict: self._free(thread))
+        self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
 
     def _free(self, thread: PlaceThread) -> None:
         """Its result was answered: only now does the name stand for nothing, or for the next."""
         with self._lock:
             task = self._unbegun.popleft() if self._unbegun else None
             if task is not None:
-                task.holder = thread.name
+                task.holder = thread.place
             else:
                 self._busy.discard(thread)
                 self._rest(thread)
