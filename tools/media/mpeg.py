@@ -1,8 +1,8 @@
 """The frames of an MP3: whether all of them are there.
 
-Promise: the last frame is whole, nothing but tags follows it, and there are as many frames as the
-header (Xing, Info or VBRI) tells, where there is one. Limit: of a file without such a header a cut
-exactly between two frames is not seen.
+Promise: the last frame is whole, and there are as many as the header (Xing, Info or VBRI) tells;
+where there is none, nothing but tags follows the last one. Limit: of a file without such a header a
+cut exactly between two frames is not seen.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ def frames_of(file: BinaryIO) -> Frames:
         if at + frame.size > end:
             raise GiveUp(CUT_SHORT)
         count, samples, at = count + 1, samples or frame.samples, at + frame.size
-    if not count or not _are_tags(_read(file, at, LARGEST_TAGS)):
+    if not count:
         raise GiveUp(DAMAGED)
     if (promise := _promise(head)) is None:
+        if not _are_tags(_read(file, at, LARGEST_TAGS)):
+            raise GiveUp(DAMAGED)
         return Frames(count, samples, False)
     size, told = promise
     # Some count the frame of the header as well; then the number of bytes tells.
@@ -94,14 +96,14 @@ def _after_tags(file: BinaryIO) -> int:
 
 
 def _are_tags(rest: bytes) -> bool:
-    """Nothing, or what players read at the end of a file: APE and ID3v1."""
+    """Nothing, what players read at the end of a file (APE and ID3v1), or the zeros of a full block."""
     if len(rest) >= ID3V1 and rest[-ID3V1:].startswith(b"TAG"):
         rest = rest[:-ID3V1]
     if rest[-APE:].startswith(b"APETAGEX"):
         size = int.from_bytes(rest[-20:-16], "little")
         has_head = rest[-size - APE :].startswith(b"APETAGEX")
         rest = rest[: max(0, len(rest) - size - (APE if has_head else 0))]
-    return not rest
+    return not rest.strip(b"\0")
 
 
 def _read(file: BinaryIO, at: int, size: int) -> bytes:
