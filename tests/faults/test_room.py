@@ -23,7 +23,7 @@ from tests.support.worlds.media import MediaWorld
 from tools.journal.reader import look
 
 IMPATIENT = (  # what is a matter of minutes takes a moment
-    "import sys; from tools import monitor; monitor.LONG_HOLD_S = 0.3; "
+    "import sys; from tools.engine import monitor; monitor.LONG_HOLD_S = 0.3; "
     "monitor.LONGEST_WAIT_S = 0.1; import main; sys.exit(main.main(sys.argv[1:]))"
 )
 NO_ROOM = "reserve_bytes = 1_000_000_000_000_000"

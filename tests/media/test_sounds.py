@@ -143,13 +143,10 @@ def test_only_tags_may_follow_an_mp3(tmp_path: Path) -> None:
     for tags in (id3v1, ape, ape_begin + ape, ape_begin + ape + id3v1):
         for whole in (body, without_header(body)):
             assert prove(whole + tags, tmp_path).duration
-    for junk in (b"<html>", id3v1[:-1], b"x" + ape, id3v1 + b"x"):
+    for junk in (bytes(1), bytes(5000), b"<html>", id3v1[:-1], b"x" + ape, id3v1 + b"x"):
         assert prove(body + junk, tmp_path).duration, "its header says that all frames are there"
         with pytest.raises(GiveUp):
             prove(without_header(body) + junk, tmp_path)
-    for padding in (bytes(1), bytes(5000)):
-        assert prove(body + padding, tmp_path).duration
-        assert prove(without_header(body) + padding, tmp_path).duration
 
 
 def test_an_mp3_whose_length_the_decoder_would_guess_wrong_is_refused(tmp_path: Path) -> None:

@@ -96,14 +96,14 @@ def _after_tags(file: BinaryIO) -> int:
 
 
 def _are_tags(rest: bytes) -> bool:
-    """Nothing, what players read at the end of a file (APE and ID3v1), or the zeros of a full block."""
+    """Nothing, or what players read at the end of a file: APE and ID3v1."""
     if len(rest) >= ID3V1 and rest[-ID3V1:].startswith(b"TAG"):
         rest = rest[:-ID3V1]
     if rest[-APE:].startswith(b"APETAGEX"):
         size = int.from_bytes(rest[-20:-16], "little")
         has_head = rest[-size - APE :].startswith(b"APETAGEX")
         rest = rest[: max(0, len(rest) - size - (APE if has_head else 0))]
-    return not rest.strip(b"\0")
+    return not rest
 
 
 def _read(file: BinaryIO, at: int, size: int) -> bytes:
