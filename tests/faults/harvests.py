@@ -32,10 +32,11 @@ class Harvest:
         config.write_text(f"{settings}\n{config.read_text()}\n{tables}\n")
         self.folder = folder
         self.places = Places(folder / "state", into or folder / "m")
-        self.words = [
-            *("--source", world.url, "--seed", SEED, "--depth", depth, "--config", config),
-            *("--state", self.places.state, "--media", self.places.media, *more),
+        self.place_words = [
+            *("--config", config, "--state", self.places.state, "--media", self.places.media),
         ]
+        walk = ("--source", world.url, "--seed", SEED, "--depth", depth)
+        self.words = [*walk, *self.place_words, *more]
 
     @property
     def command(self) -> list[str]:

@@ -123,7 +123,7 @@ def test_files_of_waiting_tasks_count_for_the_outbox_and_are_shipped(
             process.wait_for("which is the limit (transport.outbox_mb)")
             wait_until(lambda: at_rest(harvest) and weight(harvest) < 100_000, "room")
             stop(process)
-        code, process = run(tmp_path / "said", main_py("ship", *harvest.words))
+        code, process = run(tmp_path / "said", main_py("ship", *harvest.place_words))
         assert code == 0, process.log
         receive(node.folder)
         recorded = {row[PATH]: row[SHA256] for row in records(harvest.places.graph)["media"]}

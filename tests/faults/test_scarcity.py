@@ -17,7 +17,7 @@ from tools.network.reply import JSON, Reply
 
 SEED, GREEDY = "/c/en/hub", "/c/en/neighbour_2"
 LINES = hub(60)
-HUGE = b'{"edges": ["' + b"0" * 150_000_000 + b'"]}'  # few values, but each copy of it is large
+HUGE = b'{"edges": ["' + b"0" * 450_000_000 + b'"]}'  # few values, but each copy of it is large
 
 
 def test_too_few_open_files_are_named_and_spend_nobodys_attempts(
@@ -53,7 +53,7 @@ def test_an_answer_too_large_for_the_memory_costs_only_its_own_uri(tmp_path: Pat
     with World(LINES, only(about(GREEDY), lambda _asked, _proceed: huge)) as world:
         words = main_py(*harvest_flags(tmp_path, world.url, SEED, "--config", config))
         frugal = {"MALLOC_ARENA_MAX": "1"}
-        code, process = run(tmp_path / "said", [*limited(as_=420_000_000), *words], **frugal)
+        code, process = run(tmp_path / "said", [*limited(as_=900_000_000), *words], **frugal)
     assert code == 0, process.log
     assert "Traceback" not in process.log, process.log
     seen = look(tmp_path / "state" / "pools.db")

@@ -430,7 +430,7 @@ def test_the_harvest_goes_on_when_the_node_is_not_known(
     graph = records(harvest.places.graph)
     assert graph["relation"] == quiet.graph["relation"]
     assert {row[PATH]: row[SHA256] for row in graph["media"]} == quiet.files
-    code, by_hand = run(tmp_path / "by hand", main_py("ship", *harvest.words))
+    code, by_hand = run(tmp_path / "by hand", main_py("ship", *harvest.place_words))
     assert code == 3 and "nothing was sent. Add it, as" in by_hand.sentence
     assert list(raw(node).iterdir()) == []
 

@@ -112,7 +112,7 @@ def harvested_and_shipped(
         environment = {**clock.environment, **secrets}
         with Process(folder / "said", harvest.command, **environment) as process:
             wait_until(books.exists, "media in the books")
-            wished = run_script("main.py", "ship", "--now", *harvest.words)
+            wished = run_script("main.py", "ship", "--now", *harvest.place_words)
             assert "the harvest that runs ships them" in wished.stdout, wished.stderr
             clock.at("2030-06-01T10:20:59")
             wait_until(lambda: bool(list(raw(node).glob("*/manifest.json"))), "the first batch")
@@ -227,7 +227,7 @@ def test_no_failure_tells_a_secret(
             node.stop()
         sender.harvest(1000)
         assert_silent(repr(sender.settings))
-        assert sender.by_hand("-v") == 3
+        assert sender.by_hand() == 3
         said = capfd.readouterr()
     sentences = {
         "proxy": "cannot be reached: the proxy does not help",

@@ -171,6 +171,7 @@ def test_nobody_empties_a_graph_under_a_harvest(
     password = {"SHEAF_NEO4J_PASSWORD": empty_neo4j.password}
     with Process(tmp_path / "said", main_py(*flags), **password) as process:
         slow.wait_for(30, timeout=60)
+        slow.latency = 2.0  # it must still run when clear.py has started
         refused = run_with(empty_neo4j, "clear.py", *elsewhere)
         slow.latency = 0.0
         assert process.end() == 0, process.log

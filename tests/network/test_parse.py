@@ -29,7 +29,7 @@ from pathlib import Path
 from threading import Barrier, Event
 from tools.errors import HarvestError
 from tools.network.client import Client
-from tools.media.offer import answer
+from tools.providers import parse as answer
 from tools.conceptnet.rules import RELATIONS, Filter
 from tools.network.settings import HttpSettings
 from tools.conceptnet.api import ApiSource

@@ -130,7 +130,7 @@ def signals_kept() -> Iterator[None]:
 # --- processes that can be killed ------------------------------------------------------------
 
 PROGRAM = (
-    "import sys; from tests import dump_world; dump_world.set_small(); "
+    "import sys; from tests.support import dump_world; dump_world.set_small(); "
     "sys.exit(dump_world.main(sys.argv[1:]))"
 )
 
