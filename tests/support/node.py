@@ -196,7 +196,8 @@ class SshdNode(Node):
     def stop(self) -> None:
         if self._process is not None:
             for pid in frozen(self._process.pid):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    os.kill(pid, signal.SIGKILL)
             self._process.wait(PATIENCE_S)
             self._process = None
 
