@@ -11,6 +11,7 @@ from main import main
 from tests.support.dump_world import signals_kept
 from tests.support.worlds.conceptnet import World, line
 from tools.add import Entity
+from tools.base import list_file
 from tools.conceptnet import seeds
 from tools.conceptnet.graph import open_graph
 from tools.conceptnet.seeds import concept_of, seeds_of
@@ -168,7 +169,7 @@ def test_what_is_no_concept_is_named_with_its_line() -> None:
 
 
 def test_an_endless_line_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeds, "LONGEST_LINE", 100)
+    monkeypatch.setattr(list_file, "LONGEST_LINE", 100)
     assert refusal(file_of(b"dog\n" + b"x" * 101)).startswith("line 2 of seeds.txt is too long")
 
 

@@ -211,7 +211,7 @@ def test_fresh_sets_the_media_aside(tmp_path: Path, world: World, media: MediaWo
     known = on_disk(tmp_path).keys()
     done = run("main.py", *flags(tmp_path, world, media, "--fresh", "--no-media"))
     assert done.returncode == 0, done.stderr
-    assert f"the old media are set aside in {tmp_path / 'm/aside-1'}" in done.stdout
+    assert f"the old media folder is set aside in {tmp_path / 'm/aside-1'}" in done.stdout
     assert {name.removeprefix("aside-1/") for name in on_disk(tmp_path)} >= known
 
 

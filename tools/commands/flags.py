@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import finite as finite
 from ..base.values import whole as whole
+from ..errors import UsageError
 from ..jobs.conceptnet_arguments import add_filter as add_filter
 from ..jobs.conceptnet_arguments import add_language as add_language
 
@@ -51,6 +52,12 @@ def add_places(to: argparse.ArgumentParser, *names: str) -> None:
         group.add_argument(f"--{name}", **PLACES[name])
 
 
+def add_home(to: argparse.ArgumentParser) -> None:
+    """Which harvest is meant, for commands that serve every job."""
+    to.add_argument("--job", metavar="NAME", help="that of this job (`python main.py jobs`)")
+    add_places(to, "config", "state")
+
+
 def add_quiet(to: argparse.ArgumentParser) -> None:
     to.add_argument("-q", "--quiet", action="store_true", help="only errors")
 
@@ -75,8 +82,33 @@ def load(options: argparse.Namespace, **more: Any) -> Settings:
             given.get("without"),
             given.get("min_weight"),
         )
+    if given.get("state") is None:
+        settings = _at_home(settings, options)
     if given.get("no_media"):
         from dataclasses import replace
 
         settings = replace(settings, extend=replace(settings.extend, images=0, sounds=0, gifs=0))
     return settings
+
+
+def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
+    """With the state folder of the job that is meant, where nobody named a folder."""
+    from dataclasses import replace
+
+    from ..jobs.registry import DEFAULT, JOBS, job_named
+
+    def at(job: str) -> Settings:
+        return replace(settings, state=job_named(job).home(settings))
+
+    given = vars(options)
+    if "job" not in given:  # a command of one job
+        verb = str(given.get("verb")).partition(" ")[0]
+        return at(verb if verb in JOBS else DEFAULT)
+    if options.job is not None or given.get("file") is not None:
+        return at(options.job or DEFAULT)
+    homes = {each.state: (name, each) for name in reversed(JOBS) for each in [at(name)]}
+    found = [each for each in reversed(homes.values()) if each[1].pools_file.exists()]
+    if len(found) > 1:
+        named = ", ".join(f"--job {name} (in {each.state})" for name, each in found)
+        raise UsageError(f"there are several harvests here; say which one is meant: {named}")
+    return found[0][1] if found else at(DEFAULT)

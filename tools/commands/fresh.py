@@ -16,7 +16,6 @@ from ..engine.harvest import Harvest
 from ..engine.job import Description
 from ..errors import StopHarvest
 from ..journal.snapshots import set_aside
-from ..media.ledger import Ledger
 from ..settings import Settings
 
 
@@ -27,9 +26,10 @@ def set_old_aside(job: Description, settings: Settings, options: Namespace) -> N
     if aside := set_aside(settings.state):
         say(f"the old state is set aside in {aside}")
         way_back = f"--state {aside}"
-    if Ledger(settings.media) and (aside := set_aside(settings.media)):
-        say(f"the old media are set aside in {aside}")
-        way_back += f" --media {aside}"
+    for name, folder in job.products(settings).items():
+        if aside := set_aside(folder):
+            say(f"the old {name} folder is set aside in {aside}")
+            way_back += f" --{name} {aside}"
     if way_back:
         say(f"to go back: the same command with {way_back.strip()} instead of --fresh")
 

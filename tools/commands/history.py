@@ -61,7 +61,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what failed, a line each: URI, reason, attempts (only reasons that hold REASON)",
     )
     add("--check", action="store_true", help="are the state and its snapshots sound? (6: not all)")
-    flags.add_places(parser, *flags.PLACES)
+    flags.add_home(parser)
+    flags.add_places(parser, "graph", "media")
 
 
 def run(options: Options) -> int:

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reason", default="", metavar="TEXT", help="a part of the reason, as history.py shows it"
     )
-    flags.add_places(parser, "config", "state")
+    flags.add_home(parser)
 
 
 def run(options: Options) -> int:

@@ -17,7 +17,7 @@ class Options(flags.Options):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    flags.add_places(parser, "config", "state")
+    flags.add_home(parser)
 
 
 def run(options: Options) -> int:

@@ -7,7 +7,6 @@ replaced by the default seed.
 
 from __future__ import annotations
 
-import codecs
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,10 +15,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from .. import uri
+from ..base.list_file import lines_in
 from ..errors import UsageError
 from .mirror import normalise as standard
 
-LONGEST_LINE = 100_000  # characters of a seed file's line
 MOST_TOLD = 10
 EXAMPLE = "write it like /c/en/dog, or just dog"
 
@@ -27,13 +26,6 @@ _SITE = re.compile(r"(?:https?://)?(?:www\.|api\.)?conceptnet\.io(?::\d+)?(?=/c/
 _FILE_NAME = re.compile(r"[^,]*\.(?:txt|text|csv|tsv|list|lst)", re.IGNORECASE)
 # A number such as 10,000 has a comma of its own; an old URI such as washington,_d.c has one too.
 _BETWEEN = re.compile(r",(?!_)(?!(?<=\d,)\d)")
-_MARKS = {  # what a file begins with if it says how its letters are written; the longest first
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 class Seed(NamedTuple):
@@ -162,29 +154,10 @@ def _mode(given: str) -> int:
 
 def _in_file(file: Path, languages: Sequence[str]) -> list[Seed]:
     found = []
-    for number, line in _lines(file):
+    for number, line in lines_in(file):
         texts = _split(line.partition("#")[0])
         what = f"line {number} of {file}:"
         found += [Seed(_required(text, languages[0], what), text) for text in texts]
     if not found:
         raise UsageError(f"{file} names no seed: write one concept on each line, like /c/en/dog")
     return found
-
-
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Each line and its number; a line that is no text, or endless, is named."""
-    try:
-        with file.open("rb") as beginning:
-            first = beginning.read(4)
-        encoding = next((_MARKS[mark] for mark in _MARKS if first.startswith(mark)), "utf-8")
-        with file.open(encoding=encoding, errors="replace") as text:
-            number = 0
-            while line := text.readline(LONGEST_LINE + 1):
-                number += 1
-                if len(line) > LONGEST_LINE:
-                    raise UsageError(f"line {number} of {file} is too long for a list of seeds")
-                if "\ufffd" in line or "\0" in line:
-                    raise UsageError(f"line {number} of {file} is not UTF-8: save it as UTF-8")
-                yield number, line
-    except OSError as error:
-        raise UsageError(f"the seed file {file} cannot be read: {error.strerror}") from error

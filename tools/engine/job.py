@@ -87,6 +87,8 @@ class Description:
     series: ClassVar[Sequence[Series]] = ()
     store_title = "store"
     whole_file: WholeFile | None = None
+    place_flags: ClassVar[Sequence[str]] = ("config", "state")
+    """Which of the flags that say where things are its user may give."""
     fact_types: ClassVar[Mapping[str, Callable[[str], object]]] = {}
     """How the texts it writes down about itself are read for programs."""
 
@@ -123,6 +125,15 @@ class Description:
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Add the flags that are its own."""
+
+    def home(self, settings: Any) -> Path:
+        """Its state folder, where nobody names another."""
+        return Path(settings.state)
+
+    def products(self, settings: Any) -> Mapping[str, Path]:
+        """Folders of what it has harvested, outside of its state, by the flag that names each:
+        they are set aside with it."""
+        return {}
 
     def prepared(self, settings: Any, arguments: Namespace) -> Any:
         """The settings with what only this job reads from them; UsageError if they are wrong."""

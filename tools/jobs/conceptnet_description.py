@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ class ConceptnetDescription(Description):
     store_title = "graph"
     whole_file = WholeFile("file:", "fetch", "dump_lines")
     fact_types = conceptnet_facts.TYPES
+    place_flags = ("config", "state", "graph", "media")
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return conceptnet_facts.noun(facts)
@@ -76,6 +78,11 @@ class ConceptnetDescription(Description):
 
     def arguments(self, parser: ArgumentParser) -> None:
         conceptnet_arguments.add_all(parser)
+
+    def products(self, settings: Settings) -> Mapping[str, Path]:
+        from ..media.ledger import Ledger
+
+        return {"media": settings.media} if Ledger(settings.media) else {}
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
