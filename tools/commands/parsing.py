@@ -81,6 +81,8 @@ def parsed(words: Sequence[str]) -> Any:
     verb, rest = (HARVEST, words)
     if words and not words[0].startswith("-"):
         verb, rest = words[0], words[1:]
+    if (longer := " ".join(words[:2])) in VERBS:  # such as `pages show`
+        verb, rest = longer, words[2:]
     if verb not in VERBS:
         raise UsageError(_unknown_verb(verb))
     options = Parser(verb).read(rest)

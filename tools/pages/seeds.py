@@ -28,10 +28,8 @@ def seeds_of(given: Iterable[str], file: Path | None) -> tuple[str, ...]:
     if wrong:
         raise UsageError(_refused(wrong))
     if not found:
-        what = (
-            f"{file} names no seed" if file else "there is no seed: give --seeds FILE or --seed URL"
-        )
-        raise UsageError(f"{what}; {EXAMPLE}")
+        missing = f"{file} names none" if file else "give --seeds FILE or --seed URL"
+        raise UsageError(f"there is no seed: {missing}; {EXAMPLE}")
     return tuple(dict.fromkeys(found))
 
 
