@@ -1,0 +1,138 @@
+"""What is known of the job `pages` without opening it. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ..engine.job import Cell, Description, Job, Panel, Series
+from ..engine.stage import Stage
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+NAME = "pages"
+LINKS, BYTES, TYPE, STATUS = "links ", "page bytes", "type ", "status "
+"""How the names of counts begin."""
+
+
+class PagesDescription(Description):
+    name = NAME
+    examples = (
+        "python main.py pages --sample                        the built-in site, offline",
+        "python main.py pages --seeds seeds.txt --depth 3     from the addresses in a file",
+        "python main.py pages --seed https://example.org --scope domain --archive web",
+        "python main.py pages --depth 4                       a level deeper; nothing twice",
+        "python main.py pages --refetch-after 24h             what has changed since?",
+    )
+    stage_titles = {  # noqa: RUF012
+        "download": "pages downloaded",
+        "analyse": "pages analysed",
+        "control": "pages controlled",
+    }
+    series = (Series("links", "links followed"), Series("words", "words"))
+    store_title = "page table"
+
+    def noun(self, facts: Mapping[str, str]) -> str:
+        return "pages"
+
+    def home(self, settings: Settings) -> Path:
+        return settings.pages.state
+
+    def products(self, settings: Settings) -> Mapping[str, Path]:
+        from ..archive.store import MARK
+
+        archive = settings.pages.archive
+        return {"archive": archive} if (archive / MARK).exists() else {}
+
+    def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
+        return (
+            Panel("Links", "table", _of(LINKS, counts)),
+            Panel("Answers", "table", _of(STATUS, counts)),
+            Panel("Types", "table", _of(TYPE, counts)),
+            Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
+        )
+
+    def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
+        return {
+            "links": dict(_of(LINKS, counts)),
+            "answers": dict(_of(STATUS, counts)),
+            "types": dict(_of(TYPE, counts)),
+        }
+
+    def stored(self, settings: Settings) -> Mapping[str, int] | None:
+        from .pages_stored import stored
+
+        return stored(settings)
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        from .pages_arguments import add_all
+
+        add_all(parser)
+
+    def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
+        """Everything the job reads is in `pages`; what the engine reads of every job follows it."""
+        from ..pages.seeds import seeds_of
+        from .pages_arguments import with_flags
+
+        pages = with_flags(settings.pages, arguments)
+        file = arguments.seeds or pages.seed_file
+        given = pages.seeds if arguments.seed is None and arguments.seeds is None else ()
+        if not (is_going_on(settings) and not (arguments.seed or file or given)):
+            pages = replace(pages, seeds=seeds_of([*given, *(arguments.seed or ())], file))
+        return replace(settings, pages=pages, limit=pages.limit, attempts=pages.attempts)
+
+    def stages(self, settings: Settings) -> Sequence[Stage]:
+        from ..documents.address import lane_of
+
+        pages = settings.pages
+        return (
+            Stage(
+                "download",
+                pages.download_workers,
+                "fair",
+                pages.limit,
+                folder=pages.archive,
+                queue=pages.page_queue,
+                lane=lane_of,
+            ),
+            Stage("analyse", pages.analyse_workers, queue=pages.parsed_queue, kind="computes"),
+            Stage("control", pages.control_workers, kind="computes"),
+        )
+
+    def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        from .pages_plan import plan
+
+        return plan(settings)
+
+    def opened(self, settings: Settings, arguments: Namespace, stop: Event) -> Job:
+        from .pages import opened
+
+        return opened(settings, arguments, stop)
+
+    def rehearsed(
+        self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event
+    ) -> Job:
+        from .pages import opened
+
+        folder = scratch.state
+        pages = replace(scratch.pages, archive=folder / "archive", database="sqlite:pages.db")
+        return opened(replace(scratch, pages=pages), arguments, stop)
+
+
+PAGES = PagesDescription()
+
+
+def is_going_on(settings: Settings) -> bool:
+    """A crawl that has begun knows its seeds."""
+    return settings.pools_file.exists()
+
+
+def _of(prefix: str, counts: Mapping[str, int]) -> list[tuple[Cell, ...]]:
+    """Those counts whose names begin so, the most frequent first."""
+    found = [(name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix)]
+    return sorted(found, key=lambda row: (-row[1], row[0]))

@@ -1,0 +1,184 @@
+"""Worker: one page -> its answer, whatever it is, packed for the archive.
+
+Promise: nothing is asked that robots.txt forbids, or before it was read. Every answer is kept, also
+one that says no. What is not the same page is another one: a redirect there is a link.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from ..documents.address import DropParameters, address_of, identity, lane_of, resolve
+from ..documents.html import is_html, read
+from ..documents.robots_tags import header_wishes
+from ..engine.stage import Done, Task
+from ..errors import GiveUp, RetryLater
+from ..network.client import TRY_AGAIN
+from ..network.request import REDIRECTS
+from ..network.response import Response
+from .analyse import Body
+from .brought import Brought
+from .keeper import Keeper, mime_of
+from .notes import address_in
+from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
+from .robots_txt import RobotsTxt
+from .table import PageTable
+from .visit import Visit, Visitor
+
+MOST_HOPS = 5  # of redirects that lead to the same page
+BYTES, STATUS, TYPE = "page bytes", "status ", "type "
+"""Counts of answers, and how the names of counts by status and type begin."""
+
+
+class Download:
+    """Without `robots` nobody's robots.txt is read. `refetches`: a page that is fetched already is
+    asked whether it has changed."""
+
+    def __init__(
+        self,
+        visitor: Visitor,
+        keeper: Keeper,
+        table: PageTable,
+        robots: RobotsTxt | None,
+        drop: DropParameters,
+        max_bytes: int,
+        attempts: int,
+        refetches: bool = False,
+    ) -> None:
+        self._visitor = visitor
+        self._keeper = keeper
+        self._table = table
+        self._robots = robots
+        self._drop = drop
+        self._max_bytes = max_bytes
+        self._attempts = attempts
+        self._refetches = refetches
+
+    def __call__(self, task: Task) -> Done:
+        address = address_in(task.note) if task.note else address_of(task.uri, "https")
+        visit = Visit(task, address, lane_of(task.uri))
+        if self._robots is not None:
+            rules = self._robots.rules(visit)
+            if rules is None:
+                return self._robots.read(visit)
+            if (rule := rules.rule_for(address)) is not None:
+                raise GiveUp(f"robots.txt: {rule}")
+        return self._page(visit)
+
+    def _page(self, visit: Visit) -> Done:
+        known = self._table.page(visit.task.uri) if self._refetches else None
+        earlier = known if known is not None and known.state == FETCHED else None
+        response = self._answer(visit, earlier)
+        status = response.status
+        if status in TRY_AGAIN:
+            return self._trouble(visit, response)
+        self._visitor.answered(visit)
+        if status == 304 and earlier is not None:
+            return self._unchanged(visit, response)
+        if status in REDIRECTS and (target := resolve(response.url, response.header("Location"))):
+            return self._redirected(visit, response, target, earlier)
+        if status >= 400:
+            return self._refused(visit, response, f"HTTP {status}")
+        return self._fetched(visit, response, earlier)
+
+    def _answer(self, visit: Visit, earlier: Page | None) -> Response:
+        """After redirects that lead to the same page, such as one from http to https."""
+        for _ in range(MOST_HOPS):
+            response = self._visitor.ask(visit, visit.address, self._max_bytes, earlier)
+            target = resolve(response.url, response.header("Location"))
+            if response.status not in REDIRECTS or target is None:
+                return response
+            if target == visit.address:
+                raise GiveUp("redirected to itself")
+            if identity(target, self._drop) != visit.task.uri:
+                return response
+            self._keeper.keep(visit, response)
+            visit.address = target
+        raise GiveUp("redirected too often")
+
+    # --- what an answer means --------------------------------------------------------------
+
+    def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
+        if "noarchive" not in _wishes(response):
+            self._keeper.keep(visit, response)
+        body = Body(response.url, response.headers, response.body)
+        record = _fetched(visit, response, earlier)
+        return _done(visit, response, "to_analyse", record, body)
+
+    def _redirected(
+        self, visit: Visit, response: Response, target: str, earlier: Page | None
+    ) -> Done:
+        self._keeper.keep(visit, response)
+        link = Link(identity(target, self._drop), target, "redirect")
+        record = _fetched(visit, response, earlier)
+        record = replace(record, redirect=target, final=True, links=[link])
+        return _done(visit, response, "to_control", record, (link,))
+
+    def _unchanged(self, visit: Visit, response: Response) -> Done:
+        self._keeper.keep_unchanged(visit, response)
+        record = Unchanged(url=visit.task.uri, fetched_at=moment(visit.begun))
+        return _done(visit, response, "finished", record)
+
+    def _refused(self, visit: Visit, response: Response, reason: str) -> Done:
+        """The answer is kept, and its page has failed."""
+        self._keeper.keep(visit, response)
+        now = moment(visit.begun)
+        record = Failed(
+            url=visit.task.uri,
+            remark=reason,
+            status=response.status,
+            fetched_at=now,
+            stale_before=now if self._refetches else None,
+        )
+        return replace(_done(visit, response, "failed", record), reason=reason)
+
+    def _trouble(self, visit: Visit, response: Response) -> Done:
+        """The last attempt is kept; before that nobody knows yet what the page is."""
+        reason = f"HTTP {response.status}"
+        error = self._visitor.away(visit, reason)
+        if not isinstance(error, RetryLater) or visit.task.attempts + 1 < self._attempts:
+            raise error
+        return self._refused(visit, response, f"{reason} (after {self._attempts} attempts)")
+
+
+def _wishes(response: Response) -> frozenset[str]:
+    """Of the host; and of the page itself, if it seems to say something."""
+    wishes = header_wishes(response.headers)
+    kind = response.header("Content-Type") or None
+    if b"noarchive" in response.body.lower() and is_html(kind, response.body):
+        wishes |= read(response.body, kind, response.url).meta_robots
+    return wishes
+
+
+def _fetched(visit: Visit, response: Response, earlier: Page | None) -> Fetched:
+    return Fetched(
+        url=visit.task.uri,
+        fetched_at=moment(visit.begun),
+        address=visit.address,
+        status=response.status,
+        content_type=mime_of(response),
+        bytes=len(response.body),
+        digest=visit.answers[-1].packed.digest if visit.answers else None,
+        etag=response.header("ETag") or None,
+        last_modified=response.header("Last-Modified") or None,
+        stale_before=moment(visit.begun) if earlier is not None else None,
+    )
+
+
+def _done(
+    visit: Visit, response: Response, to: str, record: Record, luggage: object = None
+) -> Done:
+    size, is_failure = len(response.payload), to == "failed"
+    news = HostNews(
+        name=visit.lane,
+        scheme=visit.address.partition(":")[0],
+        pages=int(not is_failure),
+        failures=int(is_failure),
+        bytes=size,
+        seconds=time.time() - visit.begun,
+    )
+    tally = {f"{STATUS}{response.status}": 1, BYTES: size}
+    if (mime := mime_of(response)) and not is_failure:
+        tally[TYPE + mime] = 1
+    return Done(to, records=Brought([record, news], visit.answers), tally=tally, luggage=luggage)

@@ -1,0 +1,83 @@
+"""Answers packed for the archive, in the thread of whoever asked.
+
+Promise: a body that is in the archive already is referred to, not kept again.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from ..archive.record import RESPONSE, Earlier, Exchange, Packed, pack, payload_digest
+from ..documents.address import domain_of
+from ..network.response import Response
+from .brought import Answered
+from .page import Capture, moment
+from .table import PageTable
+from .visit import Visit
+
+MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
+
+
+class Keeper:
+    def __init__(self, table: PageTable) -> None:
+        self._table = table
+
+    def keep(self, visit: Visit, response: Response) -> None:
+        digest = payload_digest(response.payload)
+        same = self._table.digest_known(digest) if response.payload else None
+        self._add(visit, response, digest, same)
+
+    def keep_unchanged(self, visit: Visit, response: Response) -> None:
+        """The host says that it is as it was."""
+        kept = self._table.captures(visit.task.uri)
+        first = next((each for each in kept if each.kind == RESPONSE and each.digest), None)
+        digest = first.digest if first else None
+        self._add(visit, response, digest or payload_digest(response.payload), first)
+
+    def _add(self, visit: Visit, response: Response, digest: str, same: Capture | None) -> None:
+        earlier = _earlier(same) if same else None
+        packed = pack(_exchange(response, visit.begun), digest=digest, earlier=earlier)
+        visit.answers.append(_answered(visit, response, packed))
+
+
+def mime_of(response: Response) -> str | None:
+    """Of bounded length: it names a count.
+
+    >>> MIME.fullmatch("text/html") is not None, MIME.fullmatch("text html") is not None
+    (True, False)
+    """
+    kind = response.header("Content-Type").partition(";")[0].strip().lower()
+    return kind if MIME.fullmatch(kind) else None
+
+
+def _exchange(response: Response, asked_at: float) -> Exchange:
+    first, *lines = response.request.decode("latin-1").rstrip("\r\n").split("\r\n")
+    headers = [(name, value.strip()) for name, _, value in (each.partition(":") for each in lines)]
+    return Exchange(
+        address=response.url,
+        time=datetime.fromtimestamp(asked_at, UTC),
+        status=response.status,
+        headers=response.headers,
+        payload=response.payload,
+        reason=response.reason,
+        version=response.version,
+        request=first,
+        request_headers=headers,
+        ip=response.ip,
+    )
+
+
+def _answered(visit: Visit, response: Response, packed: Packed) -> Answered:
+    return Answered(
+        domain=domain_of(visit.task.uri),
+        address=response.url,
+        time=moment(visit.begun),
+        status=response.status,
+        mime=mime_of(response),
+        packed=packed,
+    )
+
+
+def _earlier(capture: Capture) -> Earlier:
+    return Earlier(capture.address, datetime.fromisoformat(capture.time), capture.digest or "")

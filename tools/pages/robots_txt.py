@@ -1,0 +1,80 @@
+"""A step of the download: a host's robots.txt is read before the first page of it is asked for.
+
+The page that caused it goes back to its pool and waits for the host's next turn, like every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..documents.address import DropParameters, identity, resolve
+from ..engine.stage import Done
+from ..network.request import MAX_REDIRECTS, REDIRECTS
+from ..network.response import Response
+from ..network.robots import Robots
+from ..network.turns import Turns
+from .brought import Brought
+from .found import found_of
+from .hosts import Hosts
+from .keeper import Keeper
+from .page import Captured, Child, Controlled, Link
+from .visit import Visit, Visitor
+
+MOST_READ = 500 * 1024  # bytes; what follows is not heeded
+MOST_BYTES = 20 * MOST_READ
+
+
+class RobotsTxt:
+    def __init__(
+        self,
+        visitor: Visitor,
+        keeper: Keeper,
+        hosts: Hosts,
+        turns: Turns,
+        drop: DropParameters,
+        reads_sitemaps: bool,
+    ) -> None:
+        self._visitor = visitor
+        self._keeper = keeper
+        self._hosts = hosts
+        self._turns = turns
+        self._drop = drop
+        self._reads_sitemaps = reads_sitemaps
+
+    def rules(self, visit: Visit) -> Robots | None:
+        """None: they are to be read first."""
+        return self._hosts.rules(visit.lane)
+
+    def read(self, visit: Visit) -> Done:
+        response = self._answer(visit)
+        if response.status >= 500:
+            raise self._visitor.away(visit, f"robots.txt could not be had: HTTP {response.status}")
+        self._visitor.answered(visit)
+        is_there = 200 <= response.status < 300
+        text = response.body[:MOST_READ].decode("utf-8-sig", "replace") if is_there else ""
+        rules, news = self._hosts.learn(visit.lane, text)
+        if rules.crawl_delay is not None:
+            self._turns.crawl_delay(visit.lane, rules.crawl_delay)
+        sitemaps = self._sitemaps(visit, rules.sitemaps)
+        rows = [Child(link.url, link.address) for link in sitemaps]
+        records = [Captured(captures=()), news, Controlled(url=visit.task.uri, children=rows)]
+        brought = Brought(records, visit.answers)
+        return Done(visit.task.stage.waiting, found=list(found_of(sitemaps)), records=brought)
+
+    def _answer(self, visit: Visit) -> Response:
+        address = resolve(visit.address, "/robots.txt") or visit.address
+        for _ in range(MAX_REDIRECTS):
+            response = self._visitor.ask(visit, address, MOST_BYTES)
+            self._keeper.keep(visit, response)
+            target = resolve(response.url, response.header("Location"))
+            if response.status not in REDIRECTS or target is None:
+                break
+            address = target
+        return response
+
+    def _sitemaps(self, visit: Visit, named: Iterable[str]) -> list[Link]:
+        """What they list are seeds, so only those that a seed's own host names are read."""
+        if not self._reads_sitemaps or visit.task.depth > 0:
+            return []
+        found = (resolve(visit.address, name) for name in named)
+        return [Link(identity(each, self._drop), each, "sitemap") for each in found if each]

@@ -1,0 +1,72 @@
+"""Where everything that workers bring goes: first the archive, then the table.
+
+Promise: a record of the table names only bytes that are in the archive, and what a crash left in
+the archive without a record is cut off at the next start. Limit: one writer, the committer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..archive.store import Archive
+from .brought import Answered, Brought
+from .page import ArchiveFile, Capture, Captured, Failed, Fetched, Record, Unchanged, moment
+from .table import PageTable
+
+WITH_CAPTURES = (Fetched, Unchanged, Failed, Captured)
+
+
+class Store:
+    """Called with what several tasks brought, all or nothing."""
+
+    def __init__(self, archive: Archive, table: PageTable) -> None:
+        self._archive = archive
+        self._table = table
+        self.stored = 0  # pages, in this run
+        self.bytes = 0  # of the archive, in this run
+
+    def __call__(self, brought: Sequence[Brought]) -> None:
+        ends: dict[str, int] = {}
+        records = [record for each in brought for record in self._placed(each, ends)]
+        files = [ArchiveFile(name=name, bytes=end) for name, end in ends.items()]
+        if ends:
+            self._archive.sync(durable=False)
+        self._table.write([*records, *files, *self._closed()])
+        self.stored += sum(isinstance(record, Fetched) for record in records)
+
+    def _placed(self, brought: Brought, ends: dict[str, int]) -> Iterator[Record]:
+        captures = [each for one in brought.answers for each in self._append(one, ends)]
+        first, *others = brought.records
+        if captures and isinstance(first, WITH_CAPTURES):
+            first = replace(first, captures=captures)
+        yield first
+        yield from others
+
+    def _append(self, answer: Answered, ends: dict[str, int]) -> Iterator[Capture]:
+        """A capture for the answer; its request stands behind it."""
+        places = self._archive.append(answer.domain, answer.packed)
+        last = places[-1]
+        ends[last.file] = last.offset + last.length
+        self.bytes += len(answer.packed.content)
+        yield Capture(
+            answer.address,
+            answer.time,
+            answer.status,
+            answer.mime,
+            answer.packed.digest,
+            *places[0],
+            kind=answer.packed.kind,
+        )
+
+    def _closed(self) -> Iterator[ArchiveFile]:
+        """Files that became full: nobody writes to them again, so they may be shipped."""
+        while self._archive.full:
+            closed = self._archive.close_file(self._archive.full.pop())
+            yield ArchiveFile(
+                name=closed.file,
+                bytes=closed.bytes,
+                sha256=closed.sha256,
+                closed_at=moment(time.time()),
+            )

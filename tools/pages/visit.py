@@ -1,0 +1,79 @@
+"""Asking a host for one page: what was asked so far, and what becomes of a host that is away.
+
+Promise: no answer is larger or slower than the settings allow. A host that does not answer costs
+its pages an attempt each time; once it seems to be away, it rests and they wait with it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ..engine.stage import Task
+from ..errors import ComeBack, HarvestError, RetryLater, Unavailable
+from ..network.client import Client
+from ..network.limits import pause_asked
+from ..network.response import Response
+from ..network.trouble import NoAnswer
+from ..network.turns import Turns
+from .brought import Answered
+from .page import Page
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+LONGEST_PAUSE_S, USUAL_PAUSE_S = 3600.0, 60.0
+
+
+@dataclass(slots=True)
+class Visit:
+    """What one task has asked, and by which address."""
+
+    task: Task
+    address: str
+    lane: str
+    begun: float = field(default_factory=time.time)
+    answers: list[Answered] = field(default_factory=list)
+
+
+class Visitor:
+    def __init__(self, client: Client, turns: Turns, timeout_s: float) -> None:
+        self._client = client
+        self._turns = turns
+        self._timeout_s = timeout_s
+
+    def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
+        """Any answer but one that asks for a pause; `known` is what it may say is unchanged."""
+        headers = {"Accept": ACCEPT}
+        if known is not None and known.etag:
+            headers["If-None-Match"] = known.etag
+        if known is not None and known.last_modified:
+            headers["If-Modified-Since"] = known.last_modified
+        try:
+            seconds = self._timeout_s
+            response = self._client.ask("GET", address, headers=headers, seconds=seconds, most=most)
+        except NoAnswer as error:
+            if error.why.is_network:
+                raise self.away(visit, str(error)) from error
+            raise
+        self._rest_if_asked(visit, response)
+        return response
+
+    def answered(self, visit: Visit) -> None:
+        """The host is there."""
+        self._turns.answered(visit.lane)
+
+    def away(self, visit: Visit, reason: str) -> HarvestError:
+        """What becomes of a page whose host did not answer, or could not."""
+        self._turns.trouble(visit.lane, reason)
+        if self._turns.is_own_line():
+            return Unavailable(f"no host answers any more: {reason}")
+        if self._turns.is_resting(visit.lane):
+            return ComeBack(reason, 0.0)
+        return RetryLater(reason)
+
+    def _rest_if_asked(self, visit: Visit, response: Response) -> None:
+        asked, status = response.header("Retry-After"), response.status
+        if status == 429 or (status == 503 and asked):
+            pause = pause_asked(asked)
+            seconds = min(LONGEST_PAUSE_S, USUAL_PAUSE_S if pause is None else pause)
+            self._turns.rest(visit.lane, seconds, f"HTTP {status}")
+            raise ComeBack(f"the host asks for a pause (HTTP {status})", 0.0)
