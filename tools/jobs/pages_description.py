@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 NAME = "pages"
-LINKS, BYTES, TYPE, STATUS = "links ", "page bytes", "type ", "status "
+LINKS, STATUS = "links ", "status "
 """How the names of counts begin."""
 
 
@@ -53,7 +53,6 @@ class PagesDescription(Description):
         return (
             Panel("Links", "table", _of(LINKS, counts)),
             Panel("Answers", "table", _of(STATUS, counts)),
-            Panel("Types", "table", _of(TYPE, counts)),
             Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
         )
 
@@ -61,7 +60,6 @@ class PagesDescription(Description):
         return {
             "links": dict(_of(LINKS, counts)),
             "answers": dict(_of(STATUS, counts)),
-            "types": dict(_of(TYPE, counts)),
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:

@@ -27,8 +27,8 @@ from .table import PageTable
 from .visit import Visit, Visitor
 
 MOST_HOPS = 5  # of redirects that lead to the same page
-BYTES, STATUS, TYPE = "page bytes", "status ", "type "
-"""Counts of answers, and how the names of counts by status and type begin."""
+BYTES, STATUS = "page bytes", "status "
+"""A count, and how the names of the counts of answers begin."""
 
 
 class Download:
@@ -179,6 +179,4 @@ def _done(
         seconds=time.time() - visit.begun,
     )
     tally = {f"{STATUS}{response.status}": 1, BYTES: size}
-    if (mime := mime_of(response)) and not is_failure:
-        tally[TYPE + mime] = 1
     return Done(to, records=Brought([record, news], visit.answers), tally=tally, luggage=luggage)

@@ -6,15 +6,13 @@ Every setting can be given by the environment too, as SHEAF_PAGES_ with its name
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.bounds import DAY_S, YEAR_S, bounded, require, require_one_of
-from ..base.credentials import one_secret
 from ..documents.scope import KINDS as SCOPES
 
 VARIABLE = "SHEAF_PAGES_"
-PASSWORD_VARIABLE = "SHEAF_DATABASE_PASSWORD"  # noqa: S105
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 ROBOTS = ("obey", "ignore")
@@ -45,7 +43,6 @@ class PagesSettings:
     # places
     database: str = "sqlite:pages.db"
     password_file: Path | None = None
-    password: str = field(default="", repr=False)  # not from TOML
     archive: Path = Path("archive")
     archive_file_mb: int = bounded(1000, least=1, most=100_000)
     # which pages
@@ -73,9 +70,6 @@ class PagesSettings:
     @property
     def refetch_after_s(self) -> float | None:
         return seconds_of(self.refetch_after) if self.refetch_after else None
-
-    def with_secrets(self) -> PagesSettings:
-        return replace(self, password=one_secret(PASSWORD_VARIABLE, self.password_file))
 
     def check(self, where: str) -> None:
         require_one_of(f"{where}scope", self.scope, SCOPES)

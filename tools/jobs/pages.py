@@ -1,0 +1,182 @@
+"""The job `pages`: crawl sites from a list of seeds, politely and completely, into an archive and a
+table. Its stages are `download`, `analyse` and `control`.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from ..archive.origin import Origin
+from ..archive.store import Archive
+from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
+from ..documents.scope import Scope
+from ..documents.traps import HostTraps
+from ..engine.harvest import Harvest
+from ..engine.job import Counted, Job, Panel
+from ..engine.stage import Stage, Task
+from ..errors import HarvestError, NothingHarvested
+from ..network.client import Client
+from ..network.turns import Turns
+from ..pages.analyse import Analyse
+from ..pages.archived import Archived, write_index
+from ..pages.brought import Brought
+from ..pages.control import Control
+from ..pages.download import Download
+from ..pages.extract import extract_named
+from ..pages.found import found_of
+from ..pages.hosts import Hosts
+from ..pages.keeper import Keeper
+from ..pages.open_table import open_table
+from ..pages.page import Failed
+from ..pages.robots_txt import RobotsTxt
+from ..pages.store import Store
+from ..pages.table import PageTable
+from ..pages.visit import Visitor
+from ..proxy import Proxies
+from ..settings import Settings
+from .pages_crawl import Crawl
+from .pages_description import PAGES
+from .pages_results import panels
+from .pages_watch import Watch
+
+
+class PagesJob(Job):
+    description = PAGES
+
+    def __init__(
+        self,
+        settings: Settings,
+        crawl: Crawl,
+        table: PageTable,
+        drop: DropParameters,
+        stop: Event,
+    ) -> None:
+        """`crawl` is what it knows of itself: its id, its seeds, its depth."""
+        pages = settings.pages
+        self._settings, self._crawl, self._table = settings, crawl, table
+        self._opened = ExitStack()
+        origin = Origin(crawl.id, settings.http.contact, pages.robots)
+        size = pages.archive_file_mb * 1_000_000
+        self._archive = Archive(pages.archive, origin, max_file_bytes=size)
+        self._turns = Turns(
+            pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
+        )
+        self.client = client_of(settings, crawl, stop)
+        scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
+        traps = HostTraps(pages.limit_per_host)
+        urls = [link.url for link in crawl.links]
+        self._control = Control(table, scope, urls, traps, pages.depth, pages.nofollow)
+        archived = Archived(table, pages.archive, pages.analyse_max_bytes)
+        self.workers = {
+            "download": self._download(drop),
+            "analyse": Analyse(
+                archived, drop, pages.analyse_max_bytes, pages.words, extract_named(pages.extract)
+            ),
+            "control": self._control,
+        }
+        self.stages = [self._with_turns(stage) for stage in PAGES.stages(settings)]
+        self.seeds = list(found_of(crawl.links))
+        self._store = Store(self._archive, table)
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    def _with_turns(self, stage: Stage) -> Stage:
+        return replace(stage, gate=self._turns) if stage.lane is not None else stage
+
+    def _download(self, drop: DropParameters) -> Download:
+        pages, table = self._settings.pages, self._table
+        visitor = Visitor(self.client, self._turns, pages.timeout_s)
+        keeper, robots = Keeper(table), None
+        if pages.robots == "obey":
+            hosts = Hosts(table)
+            robots = RobotsTxt(visitor, keeper, hosts, self._turns, drop, pages.sitemaps)
+        refetches = pages.refetch_after_s is not None
+        limits = pages.max_bytes, pages.attempts, refetches
+        return Download(visitor, keeper, table, robots, drop, *limits)
+
+    def identity(self) -> dict[str, str]:
+        return {**super().identity(), "world": self._crawl.world}
+
+    def choices(self) -> dict[str, str]:
+        pages = self._settings.pages
+        return {"scope": pages.scope, "database": pages.database}
+
+    def close_too(self, opened: ExitStack) -> None:
+        """What was opened for this job, and ends after it."""
+        self._opened = opened
+
+    # --- from the start to the end ---------------------------------------------------------
+
+    def open(self, harvest: Harvest) -> None:
+        self._crawl.begin(harvest.pools, self._table, self._archive, self._control)
+        self.guard = Watch(harvest, self._turns, self._archive, self._settings.pages)
+
+    def finish(self, harvest: Harvest) -> None:
+        self._archive.sync(durable=True)
+        write_index(self._table, self._settings.pages.archive)
+
+    def problem(self, harvest: Harvest) -> HarvestError | None:
+        states = self._table.counts().states
+        if harvest.was_stopped or states.get(1):
+            return None
+        return NothingHarvested(
+            "no page was fetched: `python history.py --job pages --failed` says why"
+        )
+
+    def close(self) -> None:
+        self.client.close()
+        self._archive.close()
+        self._opened.close()
+
+    def failed(self, task: Task, reason: str) -> object:
+        return Brought([Failed(url=task.uri, remark=reason)])
+
+    # --- how far it is ---------------------------------------------------------------------
+
+    def counted(self) -> Sequence[Counted]:
+        return (Counted("pages", self._store.stored, "archived"),)
+
+    def summary(self) -> Sequence[Panel]:
+        return panels(self._table)
+
+    def places(self) -> Mapping[str, str | Path]:
+        pages = self._settings.pages
+        return {"archive": pages.archive, "page table": self._table.name}
+
+
+def dropped_by(names: Sequence[str]) -> DropParameters:
+    """Parameters that do not make another page; those of the settings besides the usual ones."""
+    return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
+
+
+def client_of(settings: Settings, crawl: Crawl, stop: Event) -> Client:
+    """Hosts that the user named as seeds may be anywhere."""
+    pages, http = settings.pages, settings.http
+    http = replace(http, connect_timeout_s=pages.connect_timeout_s)
+    return Client(
+        http,
+        Proxies(settings.proxy.urls),
+        stop,
+        pages.download_workers,
+        trusted=crawl.hosts,
+    )
+
+
+def opened(settings: Settings, arguments: Namespace, stop: Event) -> PagesJob:
+    """With a table and an archive that are found to be its own."""
+    pages, drop = settings.pages, dropped_by(settings.pages.drop_parameters)
+    crawl = Crawl.of(settings, arguments, drop)
+    with ExitStack() as stack:
+        place = pages.database, settings.state, pages.password_file, pages.paths_kept
+        table = stack.enter_context(closing(open_table(*place)))
+        crawl.check_table(table)
+        job = PagesJob(settings, crawl, table, drop, stop)
+        job.close_too(stack.pop_all())
+    return job

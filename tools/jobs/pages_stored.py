@@ -1,0 +1,20 @@
+"""What the table of a crawl holds, for whoever looks at it from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+
+from ..pages.open_table import visit_table
+from ..settings import Settings
+from .pages_results import STATES
+
+
+def stored(settings: Settings) -> Mapping[str, int] | None:
+    pages = settings.pages
+    table = visit_table(pages.database, settings.state, pages.password_file)
+    if table is None:
+        return None
+    with closing(table):
+        states = table.counts().states
+    return {name: states.get(key, 0) for key, name in STATES.items()}

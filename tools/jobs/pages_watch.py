@@ -1,0 +1,44 @@
+"""What is watched beside a crawl: its archive, its time, and hosts that stay silent."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from ..archive.store import Archive
+from ..engine.harvest import Harvest
+from ..network.turns import Turns
+from ..pages.settings import PagesSettings
+
+logger = logging.getLogger(__name__)
+
+HOUR_S = 3600.0
+
+
+class Watch:
+    def __init__(
+        self, harvest: Harvest, turns: Turns, archive: Archive, settings: PagesSettings
+    ) -> None:
+        self._harvest = harvest
+        self._turns = turns
+        self._archive = archive
+        self._settings = settings
+        self._begun = time.monotonic()
+        self._has_ended = False
+
+    def look(self) -> None:
+        """Often: is the archive still ours, and is there time left?"""
+        self._archive.check_place()
+        limit = self._settings.seconds
+        if limit is not None and not self._has_ended and time.monotonic() - self._begun >= limit:
+            self._has_ended = True
+            logger.warning("the %g seconds of this run are over", limit)
+            self._harvest.request_stop()
+
+    def ask(self) -> None:
+        """By the minute: the pages of a host that has been silent for hours fail."""
+        for lane, _, reason in self._turns.resting():
+            hours = self._turns.silent_for(lane) / HOUR_S
+            if hours >= self._settings.host_patience_h:
+                number = self._harvest.give_up_lane("download", lane, f"the host is away: {reason}")
+                logger.warning("%s: %d pages are given up (%s)", lane, number, reason)

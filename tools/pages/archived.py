@@ -1,0 +1,71 @@
+"""Pages found again in the archive, by what the table says of them.
+
+Promise: a page that was kept as a revisit is given with the body it refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from ..archive import cdxj
+from ..archive.reader import Kept, read
+from ..archive.record import RESPONSE, REVISIT, Place
+from ..errors import GiveUp
+from .analyse import Body
+from .page import Capture
+from .table import PageTable
+
+NOT_PAGES = frozenset({301, 302, 303, 304, 307, 308})
+
+
+class Archived:
+    """Of one crawl."""
+
+    def __init__(self, table: PageTable, folder: Path, most_bytes: int) -> None:
+        self._table = table
+        self._folder = folder
+        self._most_bytes = most_bytes
+
+    def __call__(self, url: str) -> Body | None:
+        """The latest answer of a page, for the analysis; None if none can be read."""
+        try:
+            found = self.latest(url)
+            return found and Body(found.address, found.headers, found.body(self._most_bytes))
+        except GiveUp:
+            return None
+
+    def latest(self, url: str) -> Kept | None:
+        """Raises GiveUp (Damaged) if the archive has lost it."""
+        captures = [each for each in self._table.captures(url) if each.status not in NOT_PAGES]
+        return self.kept(captures[-1]) if captures else None
+
+    def kept(self, capture: Capture) -> Kept:
+        """With its body, wherever that is."""
+        found = read(self._folder, _place(capture), self._most_bytes)
+        if found.kind != REVISIT or capture.digest is None:
+            return found
+        first = self._table.digest_known(capture.digest)
+        if first is None:
+            return found
+        return found.with_payload_of(read(self._folder, _place(first), self._most_bytes))
+
+
+def write_index(table: PageTable, folder: Path) -> None:
+    """The CDXJ beside the WARC files, for programs that replay them."""
+    cdxj.write_index(folder / cdxj.FILE, _indexed(table))
+
+
+def _indexed(table: PageTable) -> Iterator[cdxj.Capture]:
+    for file in table.files():
+        for _, each in table.captures_in(file.name):
+            if each.kind in (RESPONSE, REVISIT):
+                mime = "warc/revisit" if each.kind == REVISIT else each.mime
+                moment = datetime.fromisoformat(each.time)
+                place = _place(each)
+                yield cdxj.Capture(each.address, moment, each.status, mime, each.digest, place)
+
+
+def _place(capture: Capture) -> Place:
+    return Place(capture.file, capture.offset, capture.length)
