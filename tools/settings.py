@@ -17,12 +17,15 @@ from .assist.settings import ClockSettings, NoticeSettings
 from .base.bounds import DAY_S, bounded, check
 from .base.config import build
 from .base.credentials import with_secrets
+from .base.environment import from_environment
 from .base.origin import located
 from .base.settings import LogSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
 from .errors import UsageError, WrongSetting
 from .graphs.settings import Neo4jSettings
 from .network.settings import HttpSettings, ProxySettings
+from .pages.settings import VARIABLE as PAGES_VARIABLE
+from .pages.settings import PagesSettings
 from .providers.settings import ExtendSettings
 from .shipping.settings import TransportSettings
 
@@ -54,6 +57,7 @@ class Settings:
     clock: ClockSettings = field(default_factory=ClockSettings)
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     transport: TransportSettings = field(default_factory=TransportSettings)
+    pages: PagesSettings = field(default_factory=PagesSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
     @property
@@ -83,6 +87,8 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     table = read_toml(path)
     try:
         given = table | {key: value for key, value in flags.items() if value is not None}
+        if of_pages := from_environment(PagesSettings, PAGES_VARIABLE):
+            given["pages"] = {**table.get("pages", {}), **of_pages}
         settings = build(Settings(), given)
         if settings.source_file is not None and "fetch_workers" not in given:
             settings = replace(settings, fetch_workers=FILE_WORKERS)

@@ -52,8 +52,20 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
 }
 
+OF_PAGES: Mapping[str, Verb] = {
+    "pages show": Verb("pages_show", "show a page as it is in the archive"),
+    "pages words": Verb("pages_words", "tell how often each word stands in the pages"),
+    "pages paths": Verb("pages_paths", "tell how a page is reached from the seeds"),
+    "pages links": Verb("pages_links", "tell where a page leads"),
+    "pages check": Verb("pages_check", "compare archive, index and table, record by record"),
+    "pages export": Verb("pages_export", "write pages, or the table, as files for other tools"),
+    "pages compare": Verb("pages_compare", "crawl with few and with many workers, and compare"),
+}
+"""What a crawl has kept; `python main.py pages --help` lists them."""
+
 VERBS: Mapping[str, Verb] = {
-    name: verb for group in GROUPS.values() for name, verb in group.items()
+    **{name: verb for group in GROUPS.values() for name, verb in group.items()},
+    **OF_PAGES,
 }
 
 

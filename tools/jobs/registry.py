@@ -26,6 +26,10 @@ JOBS: dict[str, Entry] = {
         ".conceptnet_description:CONCEPTNET",
         "walk ConceptNet from seed concepts into a graph (the default)",
     ),
+    "pages": Entry(
+        ".pages_description:PAGES",
+        "crawl sites from a list of seeds into WARC files and a table",
+    ),
 }
 """One entry a job."""
 

@@ -1,0 +1,36 @@
+"""`python main.py pages links URL`: where a page leads, and what became of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import UsageError
+from . import flags
+from .pages_table import add_places, settings_of, table_of, url_of
+
+EXAMPLES = ("python main.py pages links https://example.org/",)
+STATES = {0: "waiting", 1: "fetched", 2: "failed"}
+
+
+class Options(flags.Options):
+    url: str
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="the page")
+    add_places(parser)
+
+
+def run(options: Options) -> int:
+    settings = settings_of(options)
+    with table_of(settings) as table:
+        url = url_of(options.url, settings)
+        if table.page(url) is None:
+            raise UsageError(f"the crawl knows no page {url}")
+        links = table.links_of(url)
+        known = table.known([link.url for link in links])
+    for link in links:
+        there = known.get(link.url)
+        state = STATES[there.state] if there else "not followed"
+        print(f"{state:12} {link.kind:10} {link.address}")
+    return 0

@@ -1,0 +1,53 @@
+"""What the commands of a crawl share: its table, opened for reading, and a page as a user names it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from . import flags
+
+if TYPE_CHECKING:
+    from ..pages.table import PageTable
+    from ..settings import Settings
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    flags.add_places(parser, "config", "state")
+    parser.add_argument("--database", metavar="URL", help="the page table (pages.db in the state)")
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    from ..jobs.pages_arguments import with_flags
+    from dataclasses import replace
+
+    settings = flags.load(options)
+    return replace(settings, pages=with_flags(settings.pages, options))
+
+
+@contextmanager
+def table_of(settings: Settings) -> Iterator[PageTable]:
+    from ..pages.open_table import visit_table
+
+    pages = settings.pages
+    table = visit_table(pages.database, settings.state, pages.password_file)
+    if table is None:
+        raise UsageError(
+            f"there is no crawl in {settings.state} yet: python main.py pages --seed URL starts one"
+        )
+    with closing(table):
+        yield table
+
+
+def url_of(text: str, settings: Settings) -> str:
+    """The identity of the page that is meant: an address, or what `history.py` shows."""
+    from ..documents.address import as_seed, identity
+    from ..jobs.pages import dropped_by
+
+    address = as_seed(text)
+    if address is None:
+        raise UsageError(f"{text!r} is no web address: write it like https://example.org/page")
+    return identity(address, dropped_by(settings.pages.drop_parameters))
