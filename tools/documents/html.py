@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import turbohtml
 
@@ -34,6 +35,13 @@ GAP = re.compile(r"\W")
 UNREAD = "script,style,template"
 ADDRESS_IN = {"a": "href", "area": "href", "iframe": "src", "frame": "src"}
 READ = ("title", "base", "meta", "link", *ADDRESS_IN)
+
+COPIED = ("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u")
+BETWEEN = r"(?:\0|\x1b[$(][@BIJ])?"  # two letters, in UTF-16 or ISO-2022-JP
+NAMES = "|".join(BETWEEN.join(name) for name in COPIED)
+COPIED_TAG = re.compile(rf"(?<=<){BETWEEN}(?:{NAMES})(?={BETWEEN}[\s/>])".encode(), re.IGNORECASE)
+MANY_TAGS = 4000
+MOST_COPIES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -111,12 +119,30 @@ def _parsed(body: bytes, content_type: str | None) -> turbohtml.Document:
 
 def _tree(body: bytes, encoding: str | None) -> turbohtml.Document:
     return turbohtml.parse(
-        body,
+        _tamed(body),
         encoding=encoding,
         detect_encoding=True,
         positions=False,
         allow_declarative_shadow_roots=False,
     )
+
+
+def _tamed(body: bytes) -> bytes:
+    """Unclosed bold and the like is opened anew in every paragraph that follows, so a page of a
+    megabyte could become a tree of gigabytes. Called otherwise, with letters as many, they are not.
+    """
+    tags = body.count(b"<")
+    if tags < MANY_TAGS:
+        return body
+    enough = islice(COPIED_TAG.finditer(body), MOST_COPIES // tags, None)
+    return _renamed(body) if next(enough, None) else body
+
+
+def _renamed(body: bytes) -> bytes:
+    renamed = bytearray(body)
+    for found in COPIED_TAG.finditer(body):
+        renamed[found.end() - 1] = ord("x")
+    return bytes(renamed)
 
 
 def _base_of(named: list[turbohtml.Element], address: str) -> str:
