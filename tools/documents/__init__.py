@@ -1,0 +1,1 @@
+"""Pages from outside: what they are called, where they lead, what they say."""
