@@ -104,7 +104,7 @@ def pack(
     the payload, if known. With `earlier` the answer is a revisit: the payload is not kept again,
     either because it is the same or because the server says so (304)."""
     digest = digest or (earlier.digest if earlier else payload_digest(exchange.payload))
-    date, address = warc_date(exchange.time), _target(exchange.address)
+    date, address = warc_date(exchange.time), target(exchange.address)
     shared = [("WARC-Date", date), ("WARC-Target-URI", address)]
     about = [*shared, ("WARC-IP-Address", exchange.ip)] if exchange.ip else shared
     name = _record_id()
@@ -191,7 +191,7 @@ def _answer(
         return RESPONSE, record(RESPONSE, HTTP_ANSWER, about, head, exchange.payload, name)
     about += [
         ("WARC-Profile", NOT_MODIFIED if exchange.status == 304 else SAME_PAYLOAD),
-        ("WARC-Refers-To-Target-URI", _target(earlier.address)),
+        ("WARC-Refers-To-Target-URI", target(earlier.address)),
         ("WARC-Refers-To-Date", warc_date(earlier.time)),
     ]
     return REVISIT, record(REVISIT, HTTP_ANSWER, about, head, name=name)
@@ -214,7 +214,7 @@ def _joined(records: Sequence[tuple[str, bytes]], digest: str) -> Packed:
     return Packed(b"".join(content for _, content in records), tuple(parts), digest)
 
 
-def _target(address: str) -> str:
+def target(address: str) -> str:
     """Without brackets around it, and without what a header cannot hold."""
     return quote(address, safe=IN_AN_ADDRESS, errors="replace")
 
