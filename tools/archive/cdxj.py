@@ -69,22 +69,23 @@ def timestamp(time: datetime) -> str:
 def write_index(path: Path, captures: Iterable[Capture]) -> None:
     """It can be made again at any time."""
     with ExitStack() as stack:
-        write_whole(path, sorted_lines(captures, stack), durable=False)
+        write_whole(path, sorted_lines(captures, stack, path.parent), durable=False)
 
 
 def sorted_lines(
-    captures: Iterable[Capture], stack: ExitStack, most: int = AT_ONCE
+    captures: Iterable[Capture], stack: ExitStack, folder: Path, most: int = AT_ONCE
 ) -> Iterator[bytes]:
-    """Each line once. What does not fit into memory waits in files until the stack is closed."""
+    """Each line once. What does not fit into memory waits in that folder until the stack is
+    closed."""
     lines = (line(capture).encode() for capture in captures)
     runs: list[Iterable[bytes]] = []
     while run := sorted(islice(lines, most)):
-        runs.append(run if len(run) < most else _in_a_file(run, stack))
+        runs.append(run if len(run) < most else _in_a_file(run, stack, folder))
     return (each for each, _ in groupby(heapq.merge(*runs)))
 
 
-def _in_a_file(run: Iterable[bytes], stack: ExitStack) -> IO[bytes]:
-    file: IO[bytes] = stack.enter_context(TemporaryFile())
+def _in_a_file(run: Iterable[bytes], stack: ExitStack, folder: Path) -> IO[bytes]:
+    file: IO[bytes] = stack.enter_context(TemporaryFile(dir=folder))  # noqa: SIM115
     file.writelines(run)
     file.seek(0)
     return file

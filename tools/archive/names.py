@@ -71,6 +71,7 @@ def _ascii(host: str) -> str:
     """As the DNS knows it; as it is, if the DNS cannot."""
     host = host.removesuffix(".")
     try:
-        return host if host.isascii() else host.encode("idna").decode("ascii")
+        is_for_dns = not host.isascii() and len(host) <= LONGEST  # longer ones take for ever
+        return host.encode("idna").decode("ascii") if is_for_dns else host
     except UnicodeError:
         return host

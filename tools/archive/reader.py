@@ -7,7 +7,6 @@ its digest, address and time are given.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,11 +23,10 @@ from warcio.timeutils import iso_date_to_datetime
 
 from ..errors import GiveUp
 from ..network.body import Memory, read_into
-from .record import REVISIT, Place
+from .record import REVISIT, Place, mime_of
 
 MOST_HEAD = 2**23  # bytes of all headers of one record
 MOST_PAYLOAD = 2**26
-TYPE_ENDS = re.compile(r"[;\s]")
 
 
 class Damaged(GiveUp):
@@ -60,8 +58,7 @@ class Kept:
         """As the index has it."""
         if self.kind == REVISIT:
             return "warc/revisit"
-        value = self.header("Content-Type")
-        return TYPE_ENDS.split(value, maxsplit=1)[0].strip() if value else value
+        return mime_of(self.headers)
 
     def body(self, limit: int = MOST_PAYLOAD) -> bytes:
         """The payload unpacked, as `network` would have given it. GiveUp if it is larger than the

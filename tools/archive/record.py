@@ -11,6 +11,7 @@ import hashlib
 import re
 from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -33,6 +34,7 @@ FIELDS = "application/warc-fields"
 
 BREAKS = re.compile(r"[\r\n\0]+[ \t]*")  # would end a header, or the reading of it
 NOT_IN_A_NAME = re.compile(r"[^!#$%&'*+\-.^_`|~0-9A-Za-z]")
+TYPE_ENDS = re.compile(r"[;\s]")
 OF_THE_TRANSFER = frozenset({"transfer-encoding", "content-length"})
 IN_AN_ADDRESS = "!#$%&'()*+,/:;=?@[]~"  # the rest is escaped; `<` and `>` are brackets to some
 
@@ -87,6 +89,7 @@ class Packed:
     content: bytes = field(repr=False)
     parts: tuple[Part, ...]
     digest: str  # of the payload
+    mime: str | None  # as the index has it
 
     @property
     def kind(self) -> str:
@@ -115,7 +118,8 @@ def pack(
         records.append((REQUEST, record(REQUEST, HTTP_REQUEST, [*about, with_it], block)))
     if notes:
         records.append((METADATA, record(METADATA, FIELDS, [*shared, with_it], fields(notes))))
-    return _joined(records, digest)
+    mime = "warc/revisit" if earlier else mime_of(exchange.headers)
+    return _joined(records, digest, mime)
 
 
 def record(
@@ -151,6 +155,20 @@ def payload_digest(*parts: bytes) -> str:
     for part in parts:
         hashed.update(part)
     return f"sha1:{b32encode(hashed.digest()).decode('ascii')}"
+
+
+def mime_of(headers: Headers) -> str | None:
+    """The first type they name, without parameters, as whoever reads the record decodes it.
+
+    >>> mime_of([("content-type", " text/html; charset=utf-8")])
+    'text/html'
+    """
+    for name, value in headers:
+        if name.lower() == "content-type":
+            with suppress(UnicodeError):
+                value = value.encode("latin-1").decode("utf-8")
+            return TYPE_ENDS.split(_line(value).strip(), maxsplit=1)[0]
+    return None
 
 
 def http_head(first_line: str, headers: Headers) -> bytes:
@@ -206,12 +224,12 @@ def _corrected(exchange: Exchange) -> list[tuple[str, str]]:
     return kept
 
 
-def _joined(records: Sequence[tuple[str, bytes]], digest: str) -> Packed:
+def _joined(records: Sequence[tuple[str, bytes]], digest: str, mime: str | None) -> Packed:
     parts, offset = [], 0
     for kind, content in records:
         parts.append(Part(kind, offset, len(content)))
         offset += len(content)
-    return Packed(b"".join(content for _, content in records), tuple(parts), digest)
+    return Packed(b"".join(content for _, content in records), tuple(parts), digest, mime)
 
 
 def target(address: str) -> str:

@@ -13,7 +13,7 @@ import hashlib
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,9 +23,7 @@ from typing import NamedTuple
 from ..base import files, place
 from ..errors import (
     NO_FILES,
-    NO_ROOM,
     HarvestError,
-    NoRoom,
     StateDamaged,
     StopHarvest,
     no_more_files,
@@ -121,7 +119,13 @@ class Archive:
         with self._told():
             found = cut_back(self._folder, self._origin, ends)
         self._not_to_grow = {*closed, *found.strange}
+        self.full = [name for name, end in ends.items() if self._is_full(name, end, closed)]
         return found
+
+    def _is_full(self, name: str, size: int, closed: Collection[str]) -> bool:
+        """A kill came before it was closed."""
+        is_long = size >= self._max_file_bytes and name not in closed
+        return is_long and (self._folder / name).exists()
 
     # --- while it grows --------------------------------------------------------------------
 
@@ -143,6 +147,18 @@ class Archive:
         if growing.size >= self._max_file_bytes:
             self._retire(label(domain))
         return places
+
+    def take_back(self, places: Iterable[Place]) -> None:
+        """What was appended last, if the table would not have it."""
+        starts: dict[str, int] = {}
+        for file, offset, _ in places:
+            starts[file] = min(offset, starts.get(file, offset))
+        self.close()
+        with self._told():
+            for file, start in starts.items():
+                os.truncate(self._folder / file, start)
+        self.full = [file for file in self.full if file not in starts]
+        self._not_to_grow -= starts.keys()
 
     def sync(self, *, durable: bool) -> None:
         """Before the table's commit. Durable: all that was appended is on the disk when this
@@ -237,7 +253,8 @@ class Archive:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Where there is only no room, it comes again."""
+        """Files that are open elsewhere are closed some time; whatever else it is, a full disk too,
+        somebody must see to it."""
         try:
             yield
         except OSError as error:
@@ -246,8 +263,6 @@ class Archive:
     def _trouble(self, error: OSError) -> HarvestError:
         if self._failure is None and error.errno in NO_FILES:
             return no_more_files(error)
-        if self._failure is None and error.errno in NO_ROOM:
-            return NoRoom(f"{self._folder} has no room left")
         self._failure = self._failure or error
         return self._unwritable(self._failure)
 

@@ -1,4 +1,4 @@
-"""An archive as one file that viewers open: WACZ, a zip with the WARC files, an index and the pages.
+"""An archive as one file that viewers open, WACZ: a zip with its files, an index and the pages.
 
 Promise: it is written in one pass with flat memory and appears whole or not at all. Of each file it
 takes as many bytes as the table knows, so it may be made while the archive grows.
@@ -24,7 +24,7 @@ from ..base.files import whole_file
 from ..base.version import VERSION
 from ..errors import StateDamaged
 from .cdxj import Capture, sorted_lines
-from .record import GZIP, LEVEL
+from .record import GZIP, LEVEL, target
 
 FORMAT = "1.1.1"
 BLOCK = 1024  # lines of the index that are packed together
@@ -60,7 +60,7 @@ def export(
         made = _Made(archive)
         for file, size in files.items():
             _copy(made, folder / file, size)
-        _index(made, captures)
+        _index(made, captures, to.parent)
         with made.entry("pages/pages.jsonl", ZIP_DEFLATED) as out:
             out.writelines(_pages(pages))
         _describe(made, title)
@@ -114,13 +114,13 @@ def _copy(made: _Made, path: Path, size: int) -> None:
             out.write(chunk)
 
 
-def _index(made: _Made, captures: Iterable[Capture]) -> None:
+def _index(made: _Made, captures: Iterable[Capture], folder: Path) -> None:
     """Lines in packed blocks, and where the block of each first line is."""
     told = {"format": "cdxj-gzip-1.0", "filename": PurePosixPath(PACKED_INDEX).name}
     starts = io.BytesIO()
     starts.write(b"!meta 0 %s\n" % orjson.dumps(told))
     with ExitStack() as stack, made.entry(PACKED_INDEX) as out:
-        lines = sorted_lines(map(_flat, captures), stack)
+        lines = sorted_lines(map(_flat, captures), stack, folder)
         while block := [*islice(lines, BLOCK)]:
             packed = isal_zlib.compress(b"".join(block), LEVEL, GZIP)
             digest = f"sha256:{hashlib.sha256(packed).hexdigest()}"
@@ -142,7 +142,8 @@ def _pages(pages: Iterable[Page]) -> Iterator[bytes]:
     yield orjson.dumps(first, option=orjson.OPT_APPEND_NEWLINE)
     for number, page in enumerate(pages):
         time = page.time.astimezone(UTC).strftime(SECONDS)
-        values = {"id": str(number), "url": page.address, "ts": time, "title": page.title}
+        values = {"id": str(number), "url": target(page.address), "ts": time}
+        values["title"] = page.title.encode("utf-8", "replace").decode()
         yield orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
 
 
