@@ -14,9 +14,14 @@ from pathlib import Path
 from ..errors import StopHarvest
 
 
-def reading(path: Path) -> sqlite3.Connection:
-    """Nothing is changed, and nobody held up."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+def reading(path: Path, any_thread: bool = False) -> sqlite3.Connection:
+    """Nothing is changed, and nobody held up. Threads that share it take turns by themselves."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=not any_thread,
+    )
 
 
 def writing(path: Path, cache_kb: int) -> sqlite3.Connection:

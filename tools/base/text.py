@@ -120,6 +120,16 @@ def _steerless(character: str) -> str:
     return " " if unicodedata.category(character) in ("Cc", "Cs") else character
 
 
+def storable(text: str) -> str:
+    r"""Without what databases refuse: NUL, and halves of pairs of surrogates.
+
+    >>> storable("a\x00b\ud800c"), storable("\U0001f600")
+    ('ab\ufffdc', '\U0001f600')
+    """
+    pairs = text.replace("\x00", "").encode("utf-16-le", "surrogatepass")
+    return pairs.decode("utf-16-le", "replace")
+
+
 def width(text: str) -> int:
     """Columns in a terminal: some characters take two, some none.
 

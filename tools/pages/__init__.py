@@ -1,1 +1,1 @@
-"""The work of the job pages: download, analyse, control; and the table of what is known of pages."""
+"""One page of the web -> its links and words, and the table of all pages of a crawl."""

@@ -1,0 +1,164 @@
+"""Records as rows for the statements: in JSON, without characters that a database refuses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import orjson
+import zstandard
+
+from ..base.text import storable
+from .page import Analysed, Fetched, HostNews, Link
+from .statements import HOST, HOST_ADDED, Columns
+
+LONGEST_WORD = 2000  # bytes; PostgreSQL's indexes take little more
+SCHEME = "https://"
+_PACK = zstandard.ZstdCompressor(level=1)
+_UNPACK = zstandard.ZstdDecompressor()
+
+T = TypeVar("T")
+
+
+def as_json(rows: Any) -> str:
+    """Nearly never is there anything to be cleaned, so it is looked for in the whole."""
+    try:
+        text = orjson.dumps(rows, default=str).decode()
+    except TypeError:  # half of a pair of surrogates
+        text = "\\u0000"
+    return orjson.dumps(_clean(rows), default=str).decode() if "\\u0000" in text else text
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): _clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return value
+
+
+def firsts(records: Iterable[T]) -> tuple[dict[str, T], set[str]]:
+    """By url; of two with the same the first counts, the others are named."""
+    found: dict[str, T] = {}
+    others = set()
+    for each in records:
+        url: str = each.url  # type: ignore[attr-defined]
+        if found.setdefault(url, each) is not each:
+            others.add(url)
+    return found, others
+
+
+def by_columns(records: Iterable[object], columns: Columns) -> list[list[Any]]:
+    names = list(columns)
+    return [[getattr(each, name) for name in names] for each in records]
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def analysed_row(page: Analysed, words: Mapping[str, int]) -> list[Any]:
+    sub_urls = as_json(list(dict.fromkeys(link.url for link in page.links)))
+    extra = None if page.extra is None else as_json(dict(page.extra))
+    counted = sum(words.values()) if words else None
+    return [
+        *(page.url, page.charset, page.remark, sub_urls),
+        *(counted, page.title, page.canonical, extra),
+    ]
+
+
+def special_links(links: Sequence[Link]) -> str | None:
+    """What `sub_urls` do not say: the scheme of the first, unless it is https; and by its number
+    among the distinct ones, all of each that is more than `<a href>` to that scheme and its url."""
+    start = f"{links[0].address.partition('://')[0]}://" if links else SCHEME
+    special: dict[str, object] = {} if start == SCHEME else {"scheme": start}
+    numbers: dict[str, int] = {}
+    for url, address, kind, nofollow in links:
+        if url in numbers:
+            continue
+        numbers[url] = at = len(numbers)
+        if kind != "a" or nofollow or address != start + url:
+            special[str(at)] = [address, kind, nofollow]
+    return as_json(special) if special else None
+
+
+def read_links(sub_urls: str, special: str | None) -> list[Link]:
+    more = orjson.loads(special) if special else {}
+    start = more.get("scheme", SCHEME)
+    return [
+        Link(url, *(more.get(str(at)) or (start + url,)))
+        for at, url in enumerate(orjson.loads(sub_urls))
+    ]
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def storable_words(words: Mapping[str, int]) -> Mapping[str, int]:
+    """Nearly always as they are. Two that are the same when cleaned are one."""
+    if not words or (max(map(len, words)) <= LONGEST_WORD // 4 and _is_storable("".join(words))):
+        return words
+    cleaned: Counter[str] = Counter()
+    for word, count in words.items():
+        cleaned[storable(word)] += count
+    return {word: n for word, n in cleaned.items() if word and len(word.encode()) <= LONGEST_WORD}
+
+
+def _is_storable(text: str) -> bool:
+    return text == storable(text)
+
+
+def packed(words: Mapping[str, int]) -> bytes:
+    return _PACK.compress(as_json(words).encode())
+
+
+def unpacked(counts: bytes) -> dict[str, int]:
+    words: dict[str, int] = orjson.loads(_UNPACK.decompress(counts))
+    return words
+
+
+class Tally:
+    """How a batch changes the words of the table: counts and pages."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.pages: Counter[str] = Counter()
+        self.fewer: set[str] = set()
+
+    def add(self, words: Mapping[str, int]) -> None:
+        self.pages.update(words.keys())
+        counts = self.counts
+        for word, count in words.items():
+            counts[word] = counts.get(word, 0) + count
+
+    def take_off(self, words: Mapping[str, int]) -> None:
+        self.pages.subtract(words.keys())
+        self.counts.subtract(words)
+        self.fewer.update(words)
+
+    def rows(self) -> list[tuple[str, int, int]]:
+        return [(word, count, self.pages[word]) for word, count in sorted(self.counts.items())]
+
+
+# --- hosts -----------------------------------------------------------------------------------
+
+
+def host_rows(news: Iterable[HostNews]) -> list[list[Any]]:
+    """One for each host: numbers summed up, of the rest the last that is said."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for each in news:
+        known = by_name.setdefault(each.name, dict.fromkeys(HOST) | dict.fromkeys(HOST_ADDED, 0))
+        for name in HOST:
+            value = getattr(each, name)
+            if name in HOST_ADDED:
+                known[name] += value
+            elif value is not None:
+                known[name] = value
+    return [list(each.values()) for each in by_name.values()]
+
+
+def without_analysis(page: Fetched) -> Analysed:
+    """What a final one is: fetched and analysed at once."""
+    return Analysed(url=page.url, links=page.links)

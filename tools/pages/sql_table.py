@@ -1,0 +1,339 @@
+"""The table of pages in a database that speaks SQL: what is said to it, and in which order.
+
+A subclass knows one database: how to connect, what a transaction is, what its errors mean. Records
+of a batch are written kind by kind: rows before what is said about them, downloads before analyses.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
+
+import orjson
+
+from ..errors import StateDamaged, UsageError
+from . import statements as say
+from .page import (
+    Analysed,
+    ArchiveFile,
+    Capture,
+    Captured,
+    Child,
+    Controlled,
+    Failed,
+    Fetched,
+    Host,
+    HostNews,
+    Link,
+    Page,
+    PagePath,
+    Record,
+    Unchanged,
+    domain_of,
+    moment,
+)
+from .paths import merged
+from .rows import (
+    Tally,
+    analysed_row,
+    as_json,
+    by_columns,
+    firsts,
+    host_rows,
+    packed,
+    read_links,
+    special_links,
+    storable_words,
+    unpacked,
+    without_analysis,
+)
+from .table import PATHS_KEPT, Admitted, Counts, Known, Linking, Word, Written
+
+FULL_REMEMBERED = 100_000  # pages; some 20 MB
+LAST = "\U0010ffff"  # after every text
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+class SqlTable(ABC):
+    """`name` is what messages call it."""
+
+    def __init__(self, name: str, paths_kept: int = PATHS_KEPT) -> None:
+        self.name = name
+        self._paths_kept = paths_kept
+        self._full: dict[str, int] = {}  # pages that take no path but one shorter than this
+
+    # --- what a database must be able to do ------------------------------------------------
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[object]:
+        """By one thread at a time."""
+
+    @abstractmethod
+    def _run(self, statement: str, **values: object) -> list[Row]:
+        """Inside a transaction."""
+
+    @abstractmethod
+    def _ask(self, statement: str, **values: object) -> list[Row]:
+        """Outside of one, from any thread."""
+
+    @abstractmethod
+    def _store_page_words(self, counts: Sequence[tuple[int, bytes]]) -> None:
+        """In the place of those that were there."""
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._transaction():
+                yield
+        except BaseException:
+            self._full.clear()  # it may hold what was taken back
+            raise
+
+    def _change(self, statement: str, rows: Sequence[object], **values: object) -> list[Row]:
+        return self._run(statement, rows=as_json(rows), **values) if rows else []
+
+    # --- by the one writer -----------------------------------------------------------------
+
+    def _check_tables(self, found: Iterable[tuple[str, str]]) -> None:
+        """`found` are tables and columns that were there before ours."""
+        there: dict[str, set[str]] = {}
+        for table, column in found:
+            there.setdefault(table, set()).add(column)
+        for table, columns in say.TABLES.items():
+            if table in there and not there[table].issuperset(columns):
+                raise UsageError(
+                    f"{self.name} has a table {table} that is not one of ours: name another "
+                    "database"
+                )
+
+    def claim(self, harvest: str) -> None:
+        owner = self.owner()
+        if owner not in (None, harvest):
+            raise StateDamaged(
+                f"{self.name} holds the pages of another crawl: name another database, or give the "
+                "--state of that crawl"
+            )
+        if owner is None:
+            with self._writing():
+                self._run(say.CLAIM, id=harvest)
+
+    def admit(self, children: Sequence[Child]) -> Admitted:
+        with self._writing():
+            return self._admit(children, moment(time.time()))
+
+    def write(self, records: Sequence[Record]) -> Written:
+        now = moment(time.time())
+        with self._writing():
+            children = [child for each in _only(Controlled, records) for child in each.children]
+            admitted = self._admit(children, now)
+            dropped = self._write_results(records, now)
+            self._change(say.WRITE_HOSTS, host_rows(_only(HostNews, records)))
+            files = {each.name: each for each in _only(ArchiveFile, records)}
+            self._change(say.WRITE_FILES, by_columns(files.values(), say.FILE))
+        return Written(frozenset(dropped), *admitted)
+
+    def cut_back(self, file: str, bytes: int) -> list[str]:
+        with self._writing():
+            lost = self._run(say.LOSE_CAPTURES, file=file, bytes=bytes)
+            pages = sorted({page for (page,) in lost if page is not None})
+            self._change(say.WRITE_FILES, [[file, bytes, None, None, None]])
+            found = self._change(say.LOSE_PAGES, pages, now=moment(time.time()))
+            return sorted(url for (url,) in found)
+
+    # --- inside a transaction: rows and paths ----------------------------------------------
+
+    def _admit(self, children: Iterable[Child], now: str) -> Admitted:
+        offers, addresses = self._offers(children)
+        if not offers:
+            return Admitted(frozenset(), frozenset())
+        known = {row[0]: row[1:] for row in self._change(say.READ_PATHS, list(offers))}
+        new, changed, sank = [], [], set()
+        for url, offered in offers.items():
+            depth, text = known.get(url, (None, "[]"))
+            paths: list[list[str]] = orjson.loads(text)
+            if merged(url, paths, offered, self._paths_kept):
+                shortest = len(paths[0])
+                if depth is None:
+                    new.append((url, domain_of(url), addresses[url], shortest, as_json(paths)))
+                else:
+                    changed.append((url, shortest, as_json(paths)))
+                    if shortest < depth:
+                        sank.add(url)
+            if len(paths) > self._paths_kept:
+                self._remember_full(url, len(paths[0]))
+        self._change(say.ADMIT, new, now=now)
+        self._change(say.SINK, changed, now=now)
+        return Admitted(frozenset(row[0] for row in new), frozenset(sank))
+
+    def _offers(
+        self, children: Iterable[Child]
+    ) -> tuple[dict[str, list[PagePath]], dict[str, str]]:
+        """What may change something, by page: most links lead where everybody leads."""
+        full = self._full
+        offers: dict[str, list[PagePath]] = {}
+        addresses: dict[str, str] = {}
+        for url, address, path in children:
+            if url in full and full[url] <= len(path):
+                continue
+            if url in offers:
+                offers[url].append(path)
+            else:
+                offers[url] = [path]
+                addresses[url] = address
+        return offers, addresses
+
+    def _remember_full(self, url: str, depth: int) -> None:
+        if len(self._full) >= FULL_REMEMBERED:
+            self._full.clear()
+        self._full[url] = depth
+
+    # --- inside a transaction: results -----------------------------------------------------
+
+    def _write_results(self, records: Sequence[Record], now: str) -> set[str]:
+        """The pages of which something was dropped."""
+        fetched, dropped = self._update(Fetched, say.FETCH, say.FETCHED, records, now)
+        touched, dropped_1 = self._update(Unchanged, say.TOUCH, say.UNCHANGED, records, now)
+        final = [without_analysis(each) for _, each in fetched if each.final]
+        dropped_2 = self._analyse([*final, *_only(Analysed, records)], now)
+        failed, dropped_3 = self._update(Failed, say.FAIL, say.FAILED, records, now)
+        captures: list[Sequence[Any]] = [
+            (id, *capture)
+            for group in (fetched, touched, failed)
+            for id, each in group
+            for capture in each.captures
+        ]
+        beside = _only(Captured, records)
+        captures += [(None, *capture) for each in beside for capture in each.captures]
+        self._write_captures(captures)
+        return dropped | dropped_1 | dropped_2 | dropped_3
+
+    def _update(
+        self,
+        kind: type[T],
+        statement: str,
+        columns: say.Columns,
+        records: Sequence[Record],
+        now: str,
+    ) -> tuple[list[tuple[int, T]], set[str]]:
+        """Those that were taken, each with its page's id, and the urls of the others."""
+        wanted, dropped = firsts(_only(kind, records))
+        taken = self._change(statement, by_columns(wanted.values(), columns), now=now)
+        dropped |= wanted.keys() - {url for _, url in taken}
+        return [(id, wanted[url]) for id, url in taken], dropped
+
+    def _analyse(self, records: Iterable[Analysed], now: str) -> set[str]:
+        wanted, dropped = firsts(records)
+        words = {url: storable_words(each.words) for url, each in wanted.items()}
+        rows = [analysed_row(each, words[url]) for url, each in wanted.items()]
+        ids = {url: id for id, url in self._change(say.ANALYSE, rows, now=now)}
+        self._write_words({id: words[url] for url, id in ids.items()})
+        special = [(id, special_links(wanted[url].links)) for url, id in ids.items()]
+        self._change(say.DELETE_LINKS, [id for id, links in special if links is None])
+        self._change(say.WRITE_LINKS, [row for row in special if row[1] is not None])
+        return dropped | (wanted.keys() - ids.keys())
+
+    def _write_words(self, words: dict[int, Any]) -> None:
+        """What a page had before is taken off again."""
+        tally = Tally()
+        for _, counts in (before := self._change(say.READ_PAGE_WORDS, list(words))):
+            tally.take_off(unpacked(counts))
+        for counts in words.values():
+            tally.add(counts)
+        self._change(say.COUNT_WORDS, tally.rows())
+        self._change(say.DELETE_WORDS, sorted(tally.fewer))
+        self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
+        self._store_page_words([(id, packed(each)) for id, each in words.items() if each])
+
+    def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
+        at_place = {(row[6], row[7]): row for row in captures}
+        self._change(say.WRITE_CAPTURES, list(at_place.values()))
+        ends: dict[str, int] = {}
+        for file, offset, length in (row[6:9] for row in captures):
+            ends[file] = max(ends.get(file, 0), offset + length)
+        self._change(say.LENGTHEN_FILES, list(ends.items()))
+
+    # --- by anybody ------------------------------------------------------------------------
+
+    def owner(self) -> str | None:
+        rows = self._ask(say.READ_OWNER)
+        return rows[0][0] if rows else None
+
+    def known(self, urls: Sequence[str]) -> dict[str, Known]:
+        rows = self._ask(say.READ_KNOWN, rows=as_json(list(urls)))
+        return {row[0]: Known(*row[1:]) for row in rows}
+
+    def page(self, url: str) -> Page | None:
+        rows = self._ask(say.READ_PAGE, url=url)
+        return _page(rows[0]) if rows else None
+
+    def pages(self, below: str = "") -> Iterator[Page]:
+        rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
+        return map(_page, rows)
+
+    def links_of(self, url: str) -> list[Link]:
+        rows = self._ask(say.READ_LINKS, url=url)
+        return read_links(*rows[0][4:]) if rows else []
+
+    def linking(self, depth: int) -> Iterator[Linking]:
+        rows = self._by_key(say.READ_LINKING, -1, lambda row: row[0], depth=depth)
+        return (Linking(row[1], row[2], read_links(*row[4:])) for row in rows)
+
+    def captures(self, url: str) -> list[Capture]:
+        return [Capture(*row) for row in self._ask(say.READ_CAPTURES, url=url)]
+
+    def captures_in(self, file: str) -> Iterator[tuple[str | None, Capture]]:
+        rows = self._by_key(say.READ_CAPTURES_IN, -1, lambda row: row[7], file=file)
+        return ((row[0], Capture(*row[1:])) for row in rows)
+
+    def digest_known(self, digest: str) -> Capture | None:
+        rows = self._ask(say.READ_DIGEST, digest=digest)
+        return Capture(*rows[0]) if rows else None
+
+    def ends_of_files(self) -> dict[str, int]:
+        return {each.name: each.bytes for each in self.files()}
+
+    def files(self) -> list[ArchiveFile]:
+        rows = self._ask(say.READ_FILES)
+        return [ArchiveFile(**dict(zip(say.FILE, row, strict=True))) for row in rows]
+
+    def host(self, name: str) -> Host | None:
+        rows = self._ask(say.READ_HOST, name=name)
+        return Host(*rows[0]) if rows else None
+
+    def hosts(self) -> Iterator[Host]:
+        return (Host(*row) for row in self._by_key(say.READ_HOSTS, "", lambda row: row[0]))
+
+    def words(self, top: int) -> list[Word]:
+        return [Word(*row) for row in self._ask(say.READ_WORDS, top=top)]
+
+    def words_of(self, url: str) -> dict[str, int]:
+        rows = self._ask(say.READ_WORDS_OF, url=url)
+        return unpacked(rows[0][0]) if rows else {}
+
+    def counts(self) -> Counts:
+        return Counts(*(dict(self._ask(statement)) for statement in say.READ_COUNTS))
+
+    def _by_key(
+        self, statement: str, after: object, key: Callable[[Row], object], **values: object
+    ) -> Iterator[Row]:
+        while rows := self._ask(statement, after=after, **values):
+            yield from rows
+            after = key(rows[-1])
+
+
+def _only(kind: type[T], records: Iterable[Record]) -> list[T]:
+    return [each for each in records if isinstance(each, kind)]
+
+
+def _page(row: Row) -> Page:
+    page = Page(*row)
+    return page._replace(
+        paths=orjson.loads(row[4]),
+        sub_urls=None if row[5] is None else orjson.loads(row[5]),
+        extra=None if row[-1] is None else orjson.loads(row[-1]),
+    )

@@ -1,0 +1,311 @@
+"""What is said to a database about pages, in words that SQLite and PostgreSQL share.
+
+Both understand the same statements but for the marks of parameters, the names of types and how a
+list comes in; a `Dialect` puts those in. A list is one JSON value: a statement for each row would
+cost more than all the rest. Only our own constants are put into a text; data are parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from .page import Capture, Host, Page
+
+Columns = Mapping[str, str]
+"""Names with their types: text, int, real, moment."""
+
+_PARAMETER = re.compile(r":(?=[a-z])(\w+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """`words` are put in for the names in braces; `mark` is how a parameter is written."""
+
+    words: Mapping[str, str]
+    mark: str = r":\1"
+
+    @cache  # noqa: B019  there are two of them
+    def said(self, statement: str) -> str:
+        return _PARAMETER.sub(self.mark, statement.format_map(self.words))
+
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS pages (
+    id {serial},
+    url {name} NOT NULL UNIQUE,
+    domain {text} NOT NULL,
+    state {int} NOT NULL DEFAULT 0,
+    remark {text},
+    paths {text} NOT NULL,
+    sub_urls {text},
+    fetched_at {moment},
+    created_at {moment} NOT NULL,
+    updated_at {moment} NOT NULL,
+    address {text} NOT NULL,
+    depth {int} NOT NULL,
+    status {int},
+    content_type {text},
+    charset {text},
+    bytes {int},
+    title {text},
+    digest {text},
+    etag {text},
+    last_modified {text},
+    canonical {text},
+    redirect {text},
+    words {int},
+    extra {text}
+){strict};
+CREATE TABLE IF NOT EXISTS captures (
+    id {serial},
+    page {int},
+    address {text} NOT NULL,
+    time {text} NOT NULL,
+    status {int},
+    mime {text},
+    digest {text},
+    file {name} NOT NULL,
+    "offset" {int} NOT NULL,
+    length {int} NOT NULL,
+    kind {text} NOT NULL,
+    UNIQUE (file, "offset")
+){strict};
+CREATE INDEX IF NOT EXISTS captures_page ON captures (page);
+CREATE INDEX IF NOT EXISTS captures_digest ON captures (digest) WHERE kind = 'response';
+CREATE TABLE IF NOT EXISTS hosts (
+    name {name} PRIMARY KEY,
+    scheme {text},
+    robots {text},
+    robots_at {real},
+    crawl_delay {real},
+    pages {int} NOT NULL,
+    failures {int} NOT NULL,
+    bytes {int} NOT NULL,
+    seconds {real} NOT NULL,
+    rests_until {real},
+    reason {text}
+){strict};
+CREATE TABLE IF NOT EXISTS words (
+    word {name} PRIMARY KEY,
+    count {int} NOT NULL,
+    pages {int} NOT NULL
+){keyed};
+CREATE TABLE IF NOT EXISTS page_words (page {key}, counts {blob} NOT NULL){strict};
+CREATE TABLE IF NOT EXISTS page_links (page {key}, links {text} NOT NULL){strict};
+CREATE TABLE IF NOT EXISTS files (
+    name {name} PRIMARY KEY,
+    bytes {int} NOT NULL,
+    sha256 {text},
+    closed_at {text},
+    shipped_at {text}
+){keyed};
+CREATE TABLE IF NOT EXISTS harvest (id {name} PRIMARY KEY){keyed};
+"""
+FILE = {
+    "name": "text",
+    "bytes": "int",
+    "sha256": "text",
+    "closed_at": "text",
+    "shipped_at": "text",
+}
+TABLES: Mapping[str, Sequence[str]] = {
+    "pages": ("id", *Page._fields),
+    "captures": ("id", "page", *Capture._fields),
+    "hosts": Host._fields,
+    "words": ("word", "count", "pages"),
+    "page_words": ("page", "counts"),
+    "page_links": ("page", "links"),
+    "files": tuple(FILE),
+    "harvest": ("id",),
+}
+"""Ours, each with its columns; page_links has what `sub_urls`, which are the seed's, cannot say."""
+
+ADMITTED = {"url": "text", "domain": "text", "address": "text", "depth": "int", "paths": "text"}
+SUNK = {"url": "text", "depth": "int", "paths": "text"}
+FETCHED = {
+    "url": "text",
+    "stale_before": "moment",
+    "fetched_at": "moment",
+    "address": "text",
+    "status": "int",
+    "content_type": "text",
+    "charset": "text",
+    "bytes": "int",
+    "digest": "text",
+    "etag": "text",
+    "last_modified": "text",
+    "redirect": "text",
+    "remark": "text",
+}
+UNCHANGED = {"url": "text", "fetched_at": "moment"}
+ANALYSED = {
+    "url": "text",
+    "charset": "text",
+    "remark": "text",
+    "sub_urls": "text",
+    "words": "int",
+    "title": "text",
+    "canonical": "text",
+    "extra": "text",
+}
+FAILED = {
+    "url": "text",
+    "stale_before": "moment",
+    "remark": "text",
+    "status": "int",
+    "fetched_at": "moment",
+}
+CAPTURE = {
+    **dict.fromkeys(("page", *Capture._fields), "text"),
+    **dict.fromkeys(("page", "status", "offset", "length"), "int"),
+}
+HOST_SET = {
+    "scheme": "text",
+    "robots": "text",
+    "robots_at": "real",
+    "crawl_delay": "real",
+    "rests_until": "real",
+    "reason": "text",
+}
+HOST_ADDED = {"pages": "int", "failures": "int", "bytes": "int", "seconds": "real"}
+HOST = {"name": "text", **HOST_SET, **HOST_ADDED}
+WORD = {"word": "text", "count": "int", "pages": "int"}
+PAGE_LINKS = {"page": "int", "links": "text"}
+NOW = "CAST(:now AS {moment})"
+MOMENTS = ("fetched_at", "created_at", "updated_at")
+PAGE = 500  # rows read at once: they are long
+
+
+def quoted(name: str) -> str:
+    """
+    >>> quoted("offset"), quoted("file")
+    ('"offset"', 'file')
+    """
+    return f'"{name}"' if name == "offset" else name
+
+
+def _rows(columns: Columns) -> str:
+    """The parameter `rows`, a list of lists, as a table `new`."""
+    fields = ", ".join(
+        f"CAST(value ->> {at} AS {{{kind}}}) AS {quoted(name)}"
+        for at, (name, kind) in enumerate(columns.items())
+    )
+    return f"(SELECT {fields} FROM {{each}}) AS new"
+
+
+def _listed(kind: str) -> str:
+    """The parameter `rows`, a list of texts or numbers."""
+    return f"(SELECT CAST({{element}} AS {{{kind}}}) FROM {{each}})"
+
+
+def _insert(table: str, columns: Columns, now: Sequence[str], conflict: str) -> str:
+    """`now` are columns that get the present moment."""
+    names = [quoted(name) for name in (*columns, *now)]
+    values = [quoted(name) for name in columns] + [NOW for _ in now]
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(values)} "
+        f"FROM {_rows(columns)} WHERE true ON CONFLICT {conflict}"
+    )
+
+
+def _upsert(
+    table: str,
+    columns: Columns,
+    key: Sequence[str],
+    kept: Sequence[str] = (),
+    added: Sequence[str] = (),
+) -> str:
+    """What is `kept` is not overwritten by nothing, what is `added` is summed up."""
+
+    def value(name: str) -> str:
+        new, old = f"excluded.{quoted(name)}", f"{table}.{quoted(name)}"
+        if name in kept:
+            return f"coalesce({new}, {old})"
+        return f"{old} + {new}" if name in added else new
+
+    sets = [f"{quoted(name)} = {value(name)}" for name in columns if name not in key]
+    keys = ", ".join(quoted(name) for name in key)
+    return _insert(table, columns, (), f"({keys}) DO UPDATE SET {', '.join(sets)}")
+
+
+def _update(columns: Columns, which: str, also: str = "", kept: Sequence[str] = ()) -> str:
+    """Of pages, by url; answers the ids and urls of those that were changed."""
+    sets = [
+        f"{name} = coalesce(new.{name}, pages.{name})" if name in kept else f"{name} = new.{name}"
+        for name in columns
+        if name not in ("url", "stale_before")
+    ]
+    return (
+        f"UPDATE pages SET {also} updated_at = {NOW}, {', '.join(sets)} FROM {_rows(columns)} "
+        f"WHERE pages.url = new.url AND {which} RETURNING pages.id, pages.url"
+    )
+
+
+# --- by the writer ---------------------------------------------------------------------------
+
+
+FIRST_STAYS = "(pages.state <> 1 OR pages.fetched_at < new.stale_before)"
+
+ADMIT = _insert("pages", ADMITTED, ("created_at", "updated_at"), "(url) DO NOTHING")
+SINK = _update(SUNK, "true")
+FETCH = _update(FETCHED, FIRST_STAYS, "state = 0,")
+TOUCH = _update(UNCHANGED, "pages.state = 1 AND pages.fetched_at < new.fetched_at")
+ANALYSE = _update(ANALYSED, "pages.state <> 1", "state = 1,", kept=("charset", "remark"))
+FAIL = _update(FAILED, FIRST_STAYS, "state = 2,", kept=("status", "fetched_at"))
+WRITE_CAPTURES = _upsert("captures", CAPTURE, ("file", "offset"))
+WRITE_LINKS = _upsert("page_links", PAGE_LINKS, ("page",))
+DELETE_LINKS = f"DELETE FROM page_links WHERE page IN {_listed('int')}"
+WRITE_FILES = _upsert("files", FILE, ("name",), kept=("sha256", "closed_at", "shipped_at"))
+LENGTHEN_FILES = f"""INSERT INTO files (name, bytes)
+    SELECT name, bytes FROM {_rows({"name": "text", "bytes": "int"})} WHERE true
+    ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes WHERE excluded.bytes > files.bytes"""
+WRITE_HOSTS = _upsert("hosts", HOST, ("name",), kept=tuple(HOST_SET), added=tuple(HOST_ADDED))
+COUNT_WORDS = _upsert("words", WORD, ("word",), added=("count", "pages"))
+DELETE_WORDS = f"DELETE FROM words WHERE count <= 0 AND word IN {_listed('text')}"
+DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
+CLAIM = "INSERT INTO harvest VALUES (:id)"
+LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes
+    RETURNING page"""
+LOSE_PAGES = f"""UPDATE pages SET state = 0, fetched_at = NULL, updated_at = {NOW}
+    WHERE id IN {_listed("int")} RETURNING url"""
+
+# --- by anybody ------------------------------------------------------------------------------
+
+_PAGE = ", ".join(f"{{{name}}}" if name in MOMENTS else name for name in Page._fields)
+_LINKING = """SELECT id, url, depth, address, sub_urls, links FROM pages
+    LEFT JOIN page_links ON page_links.page = pages.id WHERE sub_urls IS NOT NULL"""
+_CAPTURE = ", ".join(f"captures.{quoted(name)}" for name in Capture._fields)
+_HOST = f"SELECT {', '.join(Host._fields)} FROM hosts WHERE name"
+
+READ_OWNER = "SELECT id FROM harvest"
+READ_PATHS = f"SELECT url, depth, paths FROM pages WHERE url IN {_listed('text')}"
+READ_PAGE_WORDS = f"SELECT page, counts FROM page_words WHERE page IN {_listed('int')}"
+READ_KNOWN = f"SELECT url, state, depth, {{fetched_at}} FROM pages WHERE url IN {_listed('text')}"
+READ_PAGE = f"SELECT {_PAGE} FROM pages WHERE url = :url"
+READ_PAGES = f"""SELECT {_PAGE} FROM pages
+    WHERE url > :after AND url >= :first AND url < :last ORDER BY url LIMIT {PAGE}"""
+READ_LINKS = f"{_LINKING} AND url = :url"
+READ_LINKING = f"{_LINKING} AND id > :after AND depth <= :depth ORDER BY id LIMIT {PAGE}"
+READ_CAPTURES = f"""SELECT {_CAPTURE} FROM captures JOIN pages ON pages.id = captures.page
+    WHERE url = :url ORDER BY captures.id"""
+READ_CAPTURES_IN = f"""SELECT url, {_CAPTURE} FROM captures
+    LEFT JOIN pages ON pages.id = captures.page
+    WHERE file = :file AND "offset" > :after ORDER BY "offset" LIMIT {PAGE}"""
+READ_DIGEST = f"""SELECT {_CAPTURE} FROM captures WHERE digest = :digest AND kind = 'response'
+    ORDER BY id LIMIT 1"""
+READ_FILES = f"SELECT {', '.join(FILE)} FROM files ORDER BY name"
+READ_HOST = f"{_HOST} = :name"
+READ_HOSTS = f"{_HOST} > :after ORDER BY name LIMIT {PAGE}"
+READ_WORDS = "SELECT word, count, pages FROM words ORDER BY count DESC, word LIMIT :top"
+READ_WORDS_OF = "SELECT counts FROM page_words JOIN pages ON id = page WHERE url = :url"
+READ_COUNTS = [
+    f"""SELECT {name}, count(*) FROM pages WHERE {name} IS NOT NULL AND {which}
+    GROUP BY {name} ORDER BY 2 DESC, 1"""
+    for name, which in (
+        *((name, "true") for name in ("state", "depth", "domain", "status", "content_type")),
+        ("remark", "state = 2"),
+    )
+]
