@@ -27,9 +27,10 @@ from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
 from .body import Memory, Sink, drain, read_into, read_raw_into
-from .deadline import DeadlineAdapter, allow_silence
+from .deadline import allow_silence
 from .guard import Guard, host_named, host_of
 from .limits import Limit, Limits, merged, pause_asked
+from .routes import DeadlineAdapter
 from .settings import HttpSettings
 
 logger = logging.getLogger(__name__)

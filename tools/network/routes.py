@@ -1,0 +1,176 @@
+"""How a host is reached: direct or through a proxy, over connections that are kept and used again.
+
+Promise: a direct connection is made to an address that the guard has checked; the name in the
+request and in the certificate is still that of the host. However many hosts are asked, only so many
+keep connections open that nobody uses.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+import urllib3
+from requests import PreparedRequest
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.contrib.socks import (
+    SOCKSConnection,
+    SOCKSHTTPConnectionPool,
+    SOCKSHTTPSConnection,
+    SOCKSHTTPSConnectionPool,
+)
+
+from .deadline import DeadlineResponse
+from .guard import Guard, connect
+
+
+class GuardedConnection(HTTPConnection):
+    """Connects only where its guard lets it; keeping a connection costs nothing more."""
+
+    guard: Guard
+
+    def _new_conn(self) -> socket.socket:
+        if self.guard.trusts(self.host, self.port):
+            return super()._new_conn()
+        addresses = self.guard.addresses(self._dns_host, self.port)
+        return connect(addresses, cast(float, self.timeout), self.socket_options or ())
+
+
+class GuardedSocksConnection(SOCKSConnection):
+    """A SOCKS proxy that wants addresses, not names, gets one that was checked."""
+
+    guard: Guard
+
+    def _new_conn(self) -> Any:
+        name = self._dns_host
+        if self._socks_options["rdns"] or self.guard.trusts(self.host, self.port):
+            return super()._new_conn()
+        addresses = self.guard.addresses(name, self.port)
+        self._dns_host = min((each.ip for each in addresses), key=lambda ip: ":" in ip)  # v4 first
+        try:
+            return super()._new_conn()
+        finally:
+            self._dns_host = name
+
+
+Pools = dict[str, type[HTTPConnectionPool]]
+
+
+def _pools_with_deadline(
+    plain: tuple[type[HTTPConnection], ...],
+    tls: tuple[type[HTTPConnection], ...],
+    pool: type[HTTPConnectionPool],
+    tls_pool: type[HTTPSConnectionPool],
+    guard: Guard | None = None,
+) -> Pools:
+    """The same connection pools, whose connections read with a deadline."""
+    own: dict[str, Any] = {"response_class": DeadlineResponse}
+    if guard is not None:
+        own["guard"] = guard
+    connection = type(f"Deadline{plain[-1].__name__}", plain, own)
+    tls_connection = type(f"Deadline{tls[-1].__name__}", tls, own)
+    return {
+        "http": type(f"Deadline{pool.__name__}", (pool,), {"ConnectionCls": connection}),
+        "https": type(
+            f"Deadline{tls_pool.__name__}", (tls_pool,), {"ConnectionCls": tls_connection}
+        ),
+    }
+
+
+def _direct_pools(guard: Guard) -> Pools:
+    plain, tls = (GuardedConnection, HTTPConnection), (GuardedConnection, HTTPSConnection)
+    return _pools_with_deadline(plain, tls, HTTPConnectionPool, HTTPSConnectionPool, guard)
+
+
+def _socks_pools(guard: Guard) -> Pools:
+    plain = (GuardedSocksConnection, SOCKSConnection)
+    tls = (GuardedSocksConnection, SOCKSHTTPSConnection)
+    return _pools_with_deadline(
+        plain, tls, SOCKSHTTPConnectionPool, SOCKSHTTPSConnectionPool, guard
+    )
+
+
+# The proxy itself is named by the settings: it may be anywhere.
+PROXY_POOLS = _pools_with_deadline(
+    (HTTPConnection,), (HTTPSConnection,), HTTPConnectionPool, HTTPSConnectionPool
+)
+
+
+class Route(NamedTuple):
+    """How a host is reached."""
+
+    pool: HTTPConnectionPool
+    asks_for_whole_url: bool  # as a plain HTTP proxy wants it
+    host: str
+    port: int
+
+
+class DeadlineAdapter(HTTPAdapter):
+    """requests' way to the network, direct or through a proxy, over such connections.
+
+    `get` takes connections, TLS and proxies from requests, but not its request and response
+    objects: making those costs more than the exchange itself.
+    """
+
+    MOST_POOLS = 40
+    MOST_ROUTES = 32  # fewer than the pools that are kept open, so that a route is never stale
+
+    def __init__(self, connections: int, guard: Guard) -> None:
+        self._guard = guard
+        self._socks_pools = _socks_pools(guard)
+        self._routes: dict[tuple[str, str | None], Route] = {}
+        super().__init__(self.MOST_POOLS, connections, max_retries=0)
+
+    def get(
+        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
+    ) -> urllib3.BaseHTTPResponse:
+        """Ask; the answer's body is still to be read."""
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
+        if proxy:
+            self._guard.require_public(route.host, route.port)
+        path = url[len(origin) :] or "/"
+        return route.pool.urlopen(
+            "GET",
+            url if route.asks_for_whole_url else path if path[0] == "/" else f"/{path}",
+            headers=headers,
+            timeout=timeout,
+            retries=False,
+            redirect=False,
+            assert_same_host=False,  # through a proxy it is another one
+            preload_content=False,
+        )
+
+    def _find_route(self, origin: str, proxy: str | None) -> Route:
+        request = PreparedRequest()
+        request.prepare(method="GET", url=f"{origin}/")
+        proxies = {"http": proxy, "https": proxy} if proxy else {}
+        pool = self.get_connection_with_tls_context(request, verify=True, proxies=proxies)
+        self.cert_verify(pool, origin, verify=True, cert=None)  # type: ignore[no-untyped-call]
+        asked = urlsplit(cast(str, request.url))  # as it will be: a name in Unicode is encoded now
+        route = Route(
+            cast(HTTPConnectionPool, pool),
+            self.request_url(request, proxies) != request.path_url,
+            asked.hostname or "",
+            asked.port or (443 if asked.scheme == "https" else 80),
+        )
+        if len(self._routes) >= self.MOST_ROUTES:
+            self._routes.clear()
+        self._routes[origin, proxy] = route
+        return route
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = _direct_pools(self._guard)
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = (
+            self._socks_pools if proxy.lower().startswith("socks") else PROXY_POOLS
+        )
+        return manager
