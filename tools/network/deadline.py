@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import urllib3
 
-from .head import Head, read_head
+from .head import Fields, Head, read_head
 
 TOLERANCE_S = 0.05
 NO_BODY = frozenset({204, 304})
@@ -84,6 +84,8 @@ class DeadlineResponse(http.client.HTTPResponse):
     used again, lest the next request gets this one's answer.
     """
 
+    fields: Fields  # its headers as they were sent, in their order
+
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
         self._reader = DeadlineReader(self.fp.detach(), sock)
@@ -97,7 +99,7 @@ class DeadlineResponse(http.client.HTTPResponse):
         self.reason = reason.strip()
         self.version = _version(version)
         head = read_head(self.fp)
-        self.fields = head.fields  # as they were sent, in their order
+        self.fields = head.fields
         self.headers = self.msg = http.client.HTTPMessage()
         for name, value in head.fields:
             self.msg.set_raw(name, value)
@@ -129,6 +131,12 @@ class DeadlineResponse(http.client.HTTPResponse):
                 if left < 0:
                     raise ConnectionError("too many interim answers")
         raise ConnectionError("too many interim answers")
+
+    def _read_next_chunk_size(self) -> int:
+        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
+        if size < 0:  # http.client would read on to the end of the connection
+            raise http.client.HTTPException("a chunk of less than nothing")
+        return size
 
     def _close_conn(self) -> None:
         """The body is at its end, or nobody wants the rest of it."""

@@ -7,8 +7,10 @@ keep connections open that nobody uses.
 
 from __future__ import annotations
 
+import resource
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -26,6 +28,10 @@ from urllib3.contrib.socks import (
 
 from .deadline import DeadlineResponse
 from .guard import Guard, connect
+
+PORTS = {"http": 80, "https": 443}
+LEAST_ROUTES, MOST_ROUTES = 32, 1024
+MOST_PROXIES = 64  # whose connections are kept
 
 
 class GuardedConnection(HTTPConnection):
@@ -105,36 +111,49 @@ class Route(NamedTuple):
 
     pool: HTTPConnectionPool
     asks_for_whole_url: bool  # as a plain HTTP proxy wants it
+    is_tunnelled: bool  # through an HTTP proxy
+    scheme: str
     host: str
     port: int
+
+    @property
+    def authority(self) -> str:
+        """The host as it is asked for."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == PORTS[self.scheme] else f"{name}:{self.port}"
 
 
 class DeadlineAdapter(HTTPAdapter):
     """requests' way to the network, direct or through a proxy, over such connections.
 
     `get` takes connections, TLS and proxies from requests, but not its request and response
-    objects: making those costs more than the exchange itself.
+    objects: making those costs more than the exchange itself. `hosts` is how many are asked by
+    turns: so many keep their connections, as far as the system's limit of open files lets them.
     """
 
-    MOST_POOLS = 40
-    MOST_ROUTES = 32  # fewer than the pools that are kept open, so that a route is never stale
-
-    def __init__(self, connections: int, guard: Guard) -> None:
+    def __init__(self, connections: int, guard: Guard, hosts: int = 0) -> None:
         self._guard = guard
         self._socks_pools = _socks_pools(guard)
+        self._most_routes = _most_routes(hosts)
         self._routes: dict[tuple[str, str | None], Route] = {}
-        super().__init__(self.MOST_POOLS, connections, max_retries=0)
+        # More than the routes, so that none is stale.
+        super().__init__(self._most_routes * 5 // 4, connections, max_retries=0)
 
-    def get(
-        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
-    ) -> urllib3.BaseHTTPResponse:
-        """Ask; the answer's body is still to be read."""
+    def route(self, url: str, proxy: str | None) -> Route:
+        """How this address is reached. GiveUp if it must not be, by the proxy."""
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
         if proxy:
             self._guard.require_public(route.host, route.port)
-        path = url[len(origin) :] or "/"
+        return route
+
+    def get(
+        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
+    ) -> urllib3.BaseHTTPResponse:
+        """Ask; the answer's body is still to be read."""
+        route, parts = self.route(url, proxy), urlsplit(url)
+        path = url[len(f"{parts.scheme}://{parts.netloc}") :] or "/"
         return route.pool.urlopen(
             "GET",
             url if route.asks_for_whole_url else path if path[0] == "/" else f"/{path}",
@@ -146,6 +165,11 @@ class DeadlineAdapter(HTTPAdapter):
             preload_content=False,
         )
 
+    def forget(self, url: str, proxy: str | None) -> None:
+        """Its pool was closed for others meanwhile."""
+        parts = urlsplit(url)
+        self._routes.pop((f"{parts.scheme}://{parts.netloc}", proxy), None)
+
     def _find_route(self, origin: str, proxy: str | None) -> Route:
         request = PreparedRequest()
         request.prepare(method="GET", url=f"{origin}/")
@@ -156,10 +180,12 @@ class DeadlineAdapter(HTTPAdapter):
         route = Route(
             cast(HTTPConnectionPool, pool),
             self.request_url(request, proxies) != request.path_url,
+            getattr(pool, "proxy", None) is not None and asked.scheme == "https",
+            asked.scheme,
             asked.hostname or "",
-            asked.port or (443 if asked.scheme == "https" else 80),
+            asked.port or PORTS[asked.scheme],
         )
-        if len(self._routes) >= self.MOST_ROUTES:
+        if len(self._routes) >= self._most_routes:
             self._routes.clear()
         self._routes[origin, proxy] = route
         return route
@@ -169,8 +195,22 @@ class DeadlineAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = _direct_pools(self._guard)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        self._leave_old_proxies(proxy)
         manager = super().proxy_manager_for(proxy, **kwargs)
         manager.pool_classes_by_scheme = (
             self._socks_pools if proxy.lower().startswith("socks") else PROXY_POOLS
         )
         return manager
+
+    def _leave_old_proxies(self, proxy: str) -> None:
+        """Where proxies are fetched there are new ones for ever."""
+        if proxy not in self.proxy_manager and len(self.proxy_manager) >= MOST_PROXIES:
+            with suppress(StopIteration, KeyError):  # another thread was quicker
+                self.proxy_manager.pop(next(iter(self.proxy_manager))).clear()
+
+
+def _most_routes(hosts: int) -> int:
+    """A quarter of the files that may be open: others need some, and a host may have several."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_ROUTES if files == resource.RLIM_INFINITY else min(files // 4, MOST_ROUTES)
+    return max(LEAST_ROUTES, min(hosts, most))
