@@ -139,11 +139,9 @@ class Hosts:
         """Who is left alone until when, and why; the first to come back first."""
         now = self._clock()
         with self._lock:
-            names = [name for name in self._in_trouble if self._hosts[name].ready_at() > now]
-            found = [
-                (name, self._hosts[name].ready_at(), self._hosts[name].reason) for name in names
-            ]
-        return sorted(found, key=lambda each: each[1])
+            hosts = [(lane, self._hosts[lane]) for lane in self._in_trouble]
+            found = [(lane, host.ready_at(), host.reason) for lane, host in hosts]
+        return sorted((each for each in found if each[1] > now), key=lambda each: each[1])
 
     def silent_for(self, lane: str) -> float:
         """Seconds since it began to fail or to ask for pauses; 0 if it is well."""

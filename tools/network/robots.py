@@ -1,7 +1,7 @@
 """What a host asks of machines: in its robots.txt, and in the headers of a file.
 
-Promise: a wish is heard wherever it may stand, and only if it is meant for us. Any bytes can be read
-as a robots.txt, in a time and a memory that grow with their number alone.
+Promise: a wish is heard wherever it may stand, and only if it is meant for us. Any bytes can be
+read as a robots.txt, in a time and a memory that grow with their number alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from protego import Protego
+from protego._utils import _quote_path
 from urllib3 import HTTPHeaderDict
 
 OUR_NAME = "sheaf"
@@ -42,9 +43,11 @@ class Rules:
         if self.allows(address):
             return None
         group = self._parsed._get_matching_rule_set(self._agent)
-        patterns = (rule.value._pattern for rule in group._rules) if group else iter(())
-        found = next(filter(lambda each: not _allowed_by(each, address), patterns), "/")
-        return "".join(filter(str.isprintable, found))[:LONGEST_REMARK]
+        path = _quote_path(address)
+        for rule in group._rules if group else ():
+            if rule.value.match(path):
+                return "".join(filter(str.isprintable, rule.value._pattern))[:LONGEST_REMARK]
+        return "/"
 
     @property
     def crawl_delay(self) -> float | None:
@@ -62,11 +65,6 @@ class Rules:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         return tuple(self._parsed.sitemaps)
-
-
-def _allowed_by(pattern: str, address: str) -> bool:
-    """Would it be, if this were all that is forbidden?"""
-    return Protego.parse(f"user-agent: *\ndisallow: {pattern}").can_fetch(address, "*")
 
 
 def rules_in(status: int, body: bytes) -> Rules | None:

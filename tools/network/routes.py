@@ -206,7 +206,10 @@ class DeadlineAdapter(HTTPAdapter):
         """Where proxies are fetched there are new ones for ever."""
         if proxy not in self.proxy_manager and len(self.proxy_manager) >= MOST_PROXIES:
             with suppress(StopIteration, KeyError):  # another thread was quicker
-                self.proxy_manager.pop(next(iter(self.proxy_manager))).clear()
+                old = next(iter(self.proxy_manager))
+                for key in [each for each in list(self._routes) if each[1] == old]:
+                    self._routes.pop(key, None)
+                self.proxy_manager.pop(old).clear()
 
 
 def _most_routes(hosts: int) -> int:
