@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     from ..network import large_file as remote
     from ..network.client import Client
     from ..network.guard import host_of
-    from ..proxy import Proxies
+    from ..network.proxy_list import proxies_of
     from ..reports.progress import byte_bar
 
     settings = flags.load(options)
@@ -46,7 +46,8 @@ def run(options: Options) -> int:
         if remote.is_there(file, path, prove):
             print(f"{path} is already there and right")
             return 0
-        client = Client(settings.http, Proxies(settings.proxy.urls), Event(), 1, trusted=trusted)
+        proxies = proxies_of(settings.proxy, settings.http, Event())
+        client = Client(settings.http, proxies, Event(), 1, trusted=trusted)
         with closing(client), byte_bar("fetched", options.quiet) as show:
             remote.fetch(file, path, client, settings.http, show, prove)
     if not options.quiet:

@@ -26,6 +26,7 @@ from ..jobs.conceptnet import asks_strangers, client_of, wanted_by
 from ..jobs.conceptnet_plan import try_file
 from ..journal.holder import running
 from ..network.client import Client
+from ..network.proxy_list import ProxyList
 from ..providers import catalogue
 from ..providers.resting import PatientProvider
 from ..proxy import Proxies, without_password
@@ -78,6 +79,8 @@ def trials(settings: Settings, client: Client) -> Iterator[Trial]:
         yield Trial("source", partial(try_file, settings.source_file))
     for number, url in enumerate(settings.proxy.urls, 1):
         yield Trial(f"proxy {number}", partial(try_proxy, settings, url))
+    if settings.proxy.ask:
+        yield Trial("proxy list", partial(try_proxy_list, settings))
     if settings.extend.is_wanted:
         yield Trial("media folder", partial(try_media, settings))
         yield Trial("contact", partial(try_contact, settings))
@@ -150,6 +153,14 @@ def relations_of(seed: str, source: ApiSource) -> int:
         raise UsageError(f"{source.base} has nothing about the seed {seed}: {error}") from error
     except HarvestError as error:
         raise Unreachable(f"{source.base} does not answer about {seed}: {error}") from error
+
+
+def try_proxy_list(settings: Settings) -> str:
+    try:
+        listed = ProxyList(settings.proxy.ask, settings.http, Event())()
+    except HarvestError as error:
+        raise Unreachable(f"the list of proxy.ask cannot be had: {error}") from error
+    return f"it names {len(listed):,} proxies, such as {without_password(listed[0])}"
 
 
 def try_proxy(settings: Settings, url: str) -> str:

@@ -30,6 +30,7 @@ from ..media.drafts import Drafts
 from ..media.ledger import Ledger, reason_group
 from ..network.client import Client
 from ..network.guard import host_of
+from ..network.proxy_list import proxies_of
 from ..providers import catalogue
 from ..proxy import Proxies
 from ..settings import Settings
@@ -246,7 +247,7 @@ def client_of(
         connections += settings.fetch_workers
     return Client(
         settings.http,
-        proxies or Proxies(settings.proxy.urls),
+        proxies or proxies_of(settings.proxy, settings.http, stop),
         stop,
         connections,
         limits=catalogue.limits(settings.extend),

@@ -11,67 +11,38 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 from types import MappingProxyType
-from typing import NamedTuple
-from urllib.parse import urljoin, urlsplit
 
-import requests
 import urllib3
 
 from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
-from .body import Memory, Sink, drain, read_into, read_raw_into
-from .deadline import DeadlineAdapter, allow_silence
-from .guard import Guard, host_named, host_of
+from .asker import Asker
+from .asking import Answer, Asking, read_answer, redirected, web_host
+from .body import Memory, Sink
+from .exchange import Exchange
+from .guard import Guard, host_named
 from .limits import Limit, Limits, merged, pause_asked
+from .request import MAX_REDIRECTS, REDIRECTS, Request
+from .response import Response
+from .routes import DeadlineAdapter
 from .settings import HttpSettings
+from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown
+from .wire import Patience
+
+__all__ = ["Answer", "Asking", "Client", "Exchange", "user_agent"]
 
 logger = logging.getLogger(__name__)
 
-MAX_REDIRECTS = 5
 FIRST_GAP_S = 0.5
 TRY_AGAIN = frozenset({408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524})
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 NO_SECRETS = frozenset({"Range", "If-Range"})
 NO_LIMITS: Mapping[str, Limit] = MappingProxyType({})
-NO_ADDRESSES = (requests.exceptions.InvalidURL, urllib3.exceptions.LocationValueError)
-NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes  # empty if a sink took it
-    url: str  # after redirects
-
-
-@dataclass(slots=True)
-class Exchange:
-    """One request as the statistics see it."""
-
-    host: str
-    status: int = 0  # 0: no answer
-    size: int = 0
-    seconds: float = 0.0
-
-
-class Asking(NamedTuple):
-    """What one host is asked for, and how."""
-
-    url: str
-    host: str
-    headers: Mapping[str, str]
-    into: Sink
-    timeout: urllib3.Timeout
-    tries: int
-    silence: float | None
 
 
 class Client:
@@ -79,7 +50,7 @@ class Client:
 
     `trusted` and the setting private_hosts name hosts, with their ports, that may be asked though
     their addresses are not public. `budgets` is the file that carries limits for a day over a
-    restart; without one they begin anew.
+    restart; without one they begin anew. `hosts` is how many are asked by turns.
     """
 
     def __init__(
@@ -92,11 +63,13 @@ class Client:
         limits: Mapping[str, Limit] = NO_LIMITS,
         trusted: Collection[str] = (),
         budgets: Path | None = None,
+        hosts: int = 0,
     ) -> None:
         self._settings = settings
         self._proxies = proxies or Proxies(())
         self._stop = stop
-        self._adapter = DeadlineAdapter(connections, Guard({*trusted, *settings.private_hosts}))
+        self._guard = Guard({*trusted, *settings.private_hosts})
+        self._adapter = DeadlineAdapter(connections, self._guard, hosts)
         self._timeout = self._timeout_of(settings.answer_timeout_s)
         self._limits = Limits(merged(limits, settings.limits), stop, budgets)
         self._headers = {
@@ -104,6 +77,7 @@ class Client:
             "Accept-Encoding": "gzip, deflate",
         }
         self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
+        self._asker = Asker(self._adapter, self._proxies, self.exchanges)
 
     def close(self) -> None:
         self._adapter.close()
@@ -132,7 +106,7 @@ class Client:
             own["Accept-Encoding"] = "identity"
         asking = Asking(
             url,
-            _host(url),
+            web_host(url),
             {**own, **headers} if headers else own,
             Memory(self._settings.max_bytes) if into is None else into,
             self._timeout if seconds is None else self._timeout_of(seconds),
@@ -143,12 +117,41 @@ class Client:
             answer = self._get_with_retries(asking)
             if answer.status not in REDIRECTS:
                 return answer
-            asking = _redirected(asking, answer, own)
-        raise GiveUp(f"redirected too often, at last to {_shown(asking.url)}")
+            asking = redirected(asking, answer, own)
+        raise GiveUp(f"redirected too often, at last to {shown(asking.url)}")
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        most: int | None = None,
+        most_unpacked: int | None = None,
+        seconds: float | None = None,
+    ) -> Response:
+        """Whatever is answered, once: every status, no redirect followed, no limit waited for.
+
+        `most` bytes may be sent, and what they unpack to is bounded, too; `seconds` are for all of
+        it. No answer is a NoAnswer, one of no use a NoUse; a GiveUp says whom not to ask.
+        """
+        limit, patience = self._settings.max_bytes, self._settings.answer_timeout_s
+        return self._asker.ask(
+            Request(method, url, {**self._headers, "Accept": "*/*", **(headers or {})}, body),
+            web_host(url),
+            Patience(self._settings.connect_timeout_s, seconds or patience, most or limit),
+            most_unpacked or limit,
+        )
+
+    def trust(self, host: str) -> None:
+        """The user has named this host, with its port unless that is the web's: it may be asked
+        though its address is not public."""
+        self._guard.trust(host)
 
     def let_rest(self, host_or_url: str, reason: str, seconds: float | None = None) -> float:
         """Nobody asks this host for so long, or for a while that grows; how long that is."""
-        host = _host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
+        host = web_host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
         return self._limits.rests.begin(host, reason, seconds)
 
     def _timeout_of(self, seconds: float) -> urllib3.Timeout:
@@ -172,10 +175,10 @@ class Client:
             reason = f"{host} asks for a pause (HTTP {status})"
             raise Unavailable(reason, self._limits.rests.begin(host, f"HTTP {status}", pause))
         if status in TRY_AGAIN:
-            raise ServerTrouble(f"{_name(asking)} answered HTTP {status}")
+            raise ServerTrouble(f"{asking.name} answered HTTP {status}")
         self._limits.rests.end(host)
         if not 200 <= status < 300 and status not in REDIRECTS:
-            raise BadStatus(f"HTTP {status} for {_shown(asking.url)}", status)
+            raise BadStatus(f"HTTP {status} for {shown(asking.url)}", status)
         return answer
 
     def _get_once(self, asking: Asking) -> Answer:
@@ -196,15 +199,17 @@ class Client:
             answer = self._exchange(asking, proxy, exchange)
         except NO_ADDRESSES as error:
             was_asked = False
-            raise GiveUp(f"no web address: {_shown(asking.url)}") from error
+            raise GiveUp(f"no web address: {shown(asking.url)}") from error
         except NETWORK_ERRORS as error:
             exchange.status = 0
-            if getattr(_root(error), "errno", None) in NO_FILES:
+            if getattr(root_of(error), "errno", None) in NO_FILES:
                 was_asked = False
-                raise Unavailable(f"no more connections can be opened ({_cause(error)})") from error
+                raise Unavailable(
+                    f"no more connections can be opened ({cause_of(error)})"
+                ) from error
             if proxy:
-                self._proxies.bench(proxy, _cause(error))
-            raise ServerTrouble(f"{_name(asking)}: {_cause(error)}") from error
+                self._proxies.bench(proxy, cause_of(error))
+            raise ServerTrouble(f"{asking.name}: {cause_of(error)}") from error
         except GiveUp:
             was_asked = exchange.status > 0  # the guard let nobody ask
             raise
@@ -212,8 +217,7 @@ class Client:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
                 self.exchanges.put(exchange)
-                if logger.isEnabledFor(logging.DEBUG):
-                    _tell(asking.url, exchange, proxy)
+                exchange.tell("GET", asking.url, proxy)
         if proxy:
             self._rate_proxy(proxy, answer.status)
         return answer
@@ -229,7 +233,7 @@ class Client:
         response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
         exchange.status = response.status
         try:
-            for count in _read(response, asking):
+            for count in read_answer(response, asking):
                 exchange.size += count
         except BaseException:
             response.close()  # half an answer: this connection is of no further use
@@ -243,66 +247,5 @@ class Client:
             raise Interrupted("stopping")
 
 
-def _tell(url: str, asked: Exchange, proxy: str | None) -> None:
-    told = f"HTTP {asked.status}" if asked.status else "no answer"
-    way = f" through {without_password(proxy)}" if proxy else ""
-    text = "GET %s%s: %s, %d bytes in %.3f s"
-    logger.debug(text, _shown(url), way, told, asked.size, asked.seconds)
-
-
-def _read(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
-    if not 200 <= response.status < 300:
-        return drain(response)
-    if asking.silence is None:
-        return read_into(response, asking.into)
-    allow_silence(response, asking.silence)
-    return read_raw_into(response, asking.into)
-
-
 def user_agent(contact: str) -> str:
     return f"Sheaf/0.1 (knowledge graph harvester{'; ' + contact if contact else ''})"
-
-
-def _redirected(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
-    """The same for where the answer sends us; credentials only to the same host, and as safely."""
-    location = answer.headers.get("Location", "")
-    try:
-        url = urljoin(asking.url, location) if location else ""
-    except ValueError:
-        url = ""
-    host = _host(url)
-    is_less_safe = urlsplit(asking.url).scheme == "https" != urlsplit(url).scheme
-    headers = own if host != asking.host or is_less_safe else asking.headers
-    return asking._replace(url=url, host=host, headers=headers)
-
-
-def _host(url: str) -> str:
-    try:
-        return host_of(url)
-    except ValueError:
-        raise GiveUp(f"no web address: {_shown(url)}") from None
-
-
-def _name(asking: Asking) -> str:
-    return urlsplit(asking.url).hostname or ""
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason in a few words, without addresses that may hold a password."""
-    error = _root(error)
-    if isinstance(error, TimeoutError):
-        return "no complete answer in time"
-    return f"{type(error).__name__}: {error}"[:200] if str(error) else type(error).__name__
-
-
-def _root(error: BaseException) -> BaseException:
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return error
-
-
-def _shown(url: str) -> str:
-    try:
-        return without_password(url) + urlsplit(url).path
-    except ValueError:
-        return "one that cannot be read"

@@ -53,8 +53,12 @@ class Guard:
     """Knows whom we may ask. Any number of threads may share one."""
 
     def __init__(self, trusted: Collection[str]) -> None:
-        self._trusted = frozenset(map(host_named, trusted))
+        self._trusted = set(map(host_named, trusted))
         self._public_until: dict[str, float] = {}
+
+    def trust(self, host: str) -> None:
+        """The user has named this one, too, with its port unless that is the web's."""
+        self._trusted.add(host_named(host))
 
     def trusts(self, host: str, port: int) -> bool:
         return host_key(host, port) in self._trusted

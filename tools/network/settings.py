@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..base.bounds import DAY_S, bounded, require
+from ..base.bounds import DAY_S, bounded, is_web_address, require
 from ..base.credentials import secret_lines
 
 PROXIES_VARIABLE = "SHEAF_PROXIES"
@@ -28,6 +28,8 @@ class HttpSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
     file: Path | None = None
+    ask: str = field(default="", repr=False)  # may hold a key
+    uses: int = bounded(100, above=0, most=10**9)
     urls: tuple[str, ...] = field(default=(), repr=False)  # may hold passwords; not from TOML
 
     def with_secrets(self) -> ProxySettings:
@@ -36,17 +38,22 @@ class ProxySettings:
     def check(self, where: str) -> None:
         for number, url in enumerate(self.urls, 1):
             require_proxy(f"{where.rstrip('.')} number {number}", url, PROXY_SCHEMES)
+        if self.ask:
+            require(is_web_address(self.ask), f"{where}ask must be like https://host/list")
+            require(
+                not self.urls, f"{where}ask is one way to have proxies, a list of yours another"
+            )
 
 
 def require_proxy(name: str, url: str, schemes: Sequence[str]) -> None:
     require(
-        _is_proxy(url, schemes),
+        is_proxy(url, schemes),
         f"{name} must be like http://user:password@host:port and begin with one"
         f" of {', '.join(schemes)}; in a password / # ? [ are written %2F %23 %3F %5B",
     )
 
 
-def _is_proxy(url: str, schemes: Sequence[str]) -> bool:
+def is_proxy(url: str, schemes: Sequence[str]) -> bool:
     """An @ behind the host is half a password, and would be shown as part of the address."""
     try:
         parts = urlsplit(url)

@@ -1,0 +1,124 @@
+"""Asks for anything, and brings whatever is said: every status, nothing followed, nothing repeated.
+
+Promise: only where no answer could be had there is an error, and its word (`trouble.Why`) tells
+whether the host is to be left alone. When a host may be asked decides who hands the work out.
+"""
+
+from __future__ import annotations
+
+import time
+from http import HTTPStatus
+from queue import SimpleQueue
+
+from urllib3.exceptions import ClosedPoolError
+
+from ..errors import NO_FILES, GiveUp, HarvestError, Unavailable
+from ..proxy import Proxies, without_password
+from .exchange import Exchange
+from .request import Request, head_of
+from .response import Response, unpacked
+from .routes import DeadlineAdapter, Route
+from .trouble import (
+    NETWORK_ERRORS,
+    NO_ADDRESSES,
+    NoAnswer,
+    NoUse,
+    Why,
+    cause_of,
+    failure,
+    is_the_proxys,
+    root_of,
+    shown,
+)
+from .wire import Heard, NotConnected, Patience, Wire
+
+MOST_STALE = 3
+
+
+class Asker:
+    def __init__(
+        self, adapter: DeadlineAdapter, proxies: Proxies, exchanges: SimpleQueue[Exchange]
+    ) -> None:
+        self._adapter = adapter
+        self._proxies = proxies
+        self._exchanges = exchanges
+
+    def ask(self, request: Request, host: str, patience: Patience, most_unpacked: int) -> Response:
+        proxy = self._proxies.next() if self._proxies else None
+        exchange, begun, was_asked = Exchange(host), time.monotonic(), True
+        try:
+            heard, head = self._heard(request, proxy, patience)
+            exchange.status, exchange.size = heard.status, len(heard.payload)
+        except NO_ADDRESSES as error:
+            was_asked = False
+            raise GiveUp(f"no web address: {shown(request.url)}") from error
+        except (NotConnected, *NETWORK_ERRORS) as error:
+            raise self._trouble(host, proxy, error) from error
+        except GiveUp as error:
+            was_asked = isinstance(error, NoUse)  # else the guard let nobody ask
+            raise
+        finally:
+            exchange.seconds = time.monotonic() - begun
+            if was_asked:
+                self._exchanges.put(exchange)
+                exchange.tell(request.method, request.url, proxy)
+        if proxy:
+            self._rate(proxy, heard.status)
+        return _response(heard, request.url, head, proxy, most_unpacked)
+
+    def _heard(
+        self, request: Request, proxy: str | None, patience: Patience
+    ) -> tuple[Heard, bytes]:
+        """The answer, and the head of the request as the host got it."""
+        for _ in range(MOST_STALE):
+            route = self._adapter.route(request.url, proxy)
+            head = head_of(request, route.authority)
+            sent = _for_proxy(head, route) if route.asks_for_whole_url else head
+            try:
+                heard = Wire(route, patience).ask(request.method, sent + (request.body or b""))
+            except ClosedPoolError:  # others have asked so many hosts since; nothing was sent
+                self._adapter.forget(request.url, proxy)
+            else:
+                return heard, head
+        raise ConnectionError("too many hosts at once")
+
+    def _trouble(self, host: str, proxy: str | None, error: BaseException) -> HarvestError:
+        if getattr(root_of(error), "errno", None) in NO_FILES:
+            return Unavailable(f"no more connections can be opened ({cause_of(error)})")
+        if proxy and isinstance(error, NotConnected) and is_the_proxys(error):
+            self._proxies.bench(proxy, cause_of(error))
+            way = without_password(proxy)
+            return NoAnswer(f"{host}: {Why.PROXY}, {way} ({cause_of(error)})", Why.PROXY)
+        return failure(host, error)
+
+    def _rate(self, proxy: str, status: int) -> None:
+        if status != HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            self._proxies.succeeded(proxy)
+            return
+        self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
+        raise NoAnswer(f"proxy {without_password(proxy)} refused our credentials", Why.PROXY)
+
+
+def _for_proxy(head: bytes, route: Route) -> bytes:
+    """A plain HTTP proxy wants the whole address, and gets what is meant for it alone."""
+    method, _, rest = head.partition(b" ")
+    own = "".join(f"{name}: {value}\r\n" for name, value in route.pool.proxy_headers.items())
+    origin = f"{route.scheme}://{route.authority}".encode()
+    return method + b" " + origin + rest[: -len(b"\r\n")] + own.encode("latin-1") + b"\r\n"
+
+
+def _response(
+    heard: Heard, url: str, request: bytes, proxy: str | None, most_unpacked: int
+) -> Response:
+    codings = [value for name, value in heard.headers if name.lower() == "content-encoding"]
+    return Response(
+        heard.status,
+        heard.reason,
+        heard.version,
+        heard.headers,
+        heard.payload,
+        unpacked(heard.payload, codings, most_unpacked),
+        url,
+        None if proxy else heard.ip,
+        request,
+    )

@@ -1,0 +1,67 @@
+"""What one host is asked for by a GET, and what it answered.
+
+Promise: credentials go to another host at no redirect, nor to a less safe connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import urllib3
+
+from ..errors import GiveUp
+from .body import Sink, drain, read_into, read_raw_into
+from .deadline import allow_silence
+from .guard import host_of
+from .request import is_as_safe, target_of
+from .trouble import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes  # empty if a sink took it
+    url: str  # after redirects
+
+
+class Asking(NamedTuple):
+    """What one host is asked for, and how."""
+
+    url: str
+    host: str
+    headers: Mapping[str, str]
+    into: Sink
+    timeout: urllib3.Timeout
+    tries: int
+    silence: float | None
+
+    @property
+    def name(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+def read_answer(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
+    if not 200 <= response.status < 300:
+        return drain(response)
+    if asking.silence is None:
+        return read_into(response, asking.into)
+    allow_silence(response, asking.silence)
+    return read_raw_into(response, asking.into)
+
+
+def redirected(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
+    """The same for where the answer sends us; credentials only to the same host, and as safely."""
+    url = target_of(asking.url, answer.headers.get("Location", ""))
+    headers = asking.headers if is_as_safe(asking.url, url) else own
+    return asking._replace(url=url, host=web_host(url), headers=headers)
+
+
+def web_host(url: str) -> str:
+    try:
+        return host_of(url)
+    except ValueError:
+        raise GiveUp(f"no web address: {shown(url)}") from None

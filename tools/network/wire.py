@@ -1,0 +1,145 @@
+"""One request and its answer over a connection, as bytes.
+
+Promise: all of it takes no longer than it may, connecting included. A connection is used again only
+if nothing can be left on it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from urllib3.connection import HTTPConnection
+
+from .deadline import DeadlineResponse
+from .head import Fields
+from .routes import Route
+from .trouble import NETWORK_ERRORS, NoUse, Why
+
+PIECE = 2**20
+SENT_AT_ONCE = 2**16
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # to be asked twice
+HUNG_UP = (ConnectionResetError, http.client.RemoteDisconnected)
+
+
+class NotConnected(Exception):
+    """Nobody was asked; why is its cause."""
+
+
+class Patience(NamedTuple):
+    """Seconds to connect, seconds in all, and the most bytes of a body."""
+
+    connect: float
+    whole: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    status: int
+    reason: str
+    version: str
+    headers: Fields
+    payload: bytes
+    ip: str
+
+
+class Wire:
+    """To one host, for one request."""
+
+    def __init__(self, route: Route, patience: Patience) -> None:
+        self._route = route
+        self._patience = patience
+        self._deadline = time.monotonic() + patience.whole
+
+    def ask(self, method: str, request: bytes) -> Heard:
+        connection = cast(HTTPConnection, self._route.pool._get_conn())
+        try:
+            with self._begun(connection, method, request) as response:
+                heard = self._read(response, cast(socket.socket, connection.sock))
+        except BaseException:
+            connection.close()  # half an answer: it is of no further use
+            raise
+        else:
+            if response.will_close:
+                connection.close()
+            return heard
+        finally:
+            self._route.pool._put_conn(connection)
+
+    def _begun(self, connection: HTTPConnection, method: str, request: bytes) -> DeadlineResponse:
+        """Who kept a connection may hang up at the moment it is used again. That is no answer of
+        his: he is asked over a new one."""
+        if not connection.is_closed and method in SAFE:
+            try:
+                return self._attempt(connection, method, request)
+            except HUNG_UP:
+                connection.close()
+        return self._attempt(connection, method, request)
+
+    def _attempt(self, connection: HTTPConnection, method: str, request: bytes) -> DeadlineResponse:
+        if connection.is_closed:
+            self._connect(connection)
+        sock = cast(socket.socket, connection.sock)
+        self._send(sock, request)
+        sock.settimeout(self._left())
+        response = DeadlineResponse(sock, method=method)
+        try:
+            response.begin()
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    def _connect(self, connection: HTTPConnection) -> None:
+        connection.timeout = min(self._patience.connect, self._left())
+        try:
+            if self._route.is_tunnelled:
+                self._route.pool._prepare_proxy(connection)
+            else:
+                connection.connect()
+        except NETWORK_ERRORS as error:
+            raise NotConnected from error
+
+    def _send(self, sock: socket.socket, request: bytes) -> None:
+        """Who hangs up before he has read all of it may have said why."""
+        with suppress(BrokenPipeError):
+            for start in range(0, len(request), SENT_AT_ONCE):
+                sock.settimeout(self._left())
+                sock.sendall(request[start : start + SENT_AT_ONCE])
+
+    def _read(self, response: DeadlineResponse, sock: socket.socket) -> Heard:
+        ip = str(sock.getpeername()[0]).partition("%")[0]
+        payload = _payload(response, self._patience.most)
+        version = f"HTTP/1.{response.version - 10}"
+        return Heard(response.status, response.reason, version, response.fields, payload, ip)
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("it took too long")
+        return left
+
+
+def _payload(response: DeadlineResponse, most: int) -> bytes:
+    """The body as it was sent, but for the marks between its chunks."""
+    if response.length is not None and response.length > most:
+        raise _too_large(most)
+    pieces: list[bytes] = []
+    left = most + 1
+    while left > 0 and (piece := response.read(min(left, PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    if left <= 0:
+        raise _too_large(most)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(most: int) -> NoUse:
+    return NoUse(f"the answer is larger than {most:,} bytes", Why.LARGE)
