@@ -21,8 +21,9 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    from ..jobs.pages_arguments import with_flags
     from dataclasses import replace
+
+    from ..jobs.pages_arguments import with_flags
 
     settings = flags.load(options)
     return replace(settings, pages=with_flags(settings.pages, options))

@@ -21,7 +21,7 @@ from ..engine.job import Counted, Job, Panel
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
 from ..network.client import Client
-from ..network.turns import Turns
+from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
@@ -29,10 +29,10 @@ from ..pages.control import Control
 from ..pages.download import Download
 from ..pages.extract import extract_named
 from ..pages.found import found_of
-from ..pages.hosts import Hosts
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
 from ..pages.page import Failed
+from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
 from ..pages.table import PageTable
@@ -63,7 +63,7 @@ class PagesJob(Job):
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = pages.archive_file_mb * 1_000_000
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
-        self._turns = Turns(
+        self._hosts = Hosts(
             pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
         )
         self.client = client_of(settings, crawl, stop)
@@ -79,7 +79,7 @@ class PagesJob(Job):
             ),
             "control": self._control,
         }
-        self.stages = [self._with_turns(stage) for stage in PAGES.stages(settings)]
+        self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
         self.seeds = list(found_of(crawl.links))
         self._store = Store(self._archive, table)
 
@@ -87,16 +87,16 @@ class PagesJob(Job):
     def store(self) -> Store:
         return self._store
 
-    def _with_turns(self, stage: Stage) -> Stage:
-        return replace(stage, gate=self._turns) if stage.lane is not None else stage
+    def _with_gate(self, stage: Stage) -> Stage:
+        return replace(stage, gate=self._hosts) if stage.lane is not None else stage
 
     def _download(self, drop: DropParameters) -> Download:
         pages, table = self._settings.pages, self._table
-        visitor = Visitor(self.client, self._turns, pages.timeout_s)
+        visitor = Visitor(self.client, self._hosts, pages.timeout_s)
         keeper, robots = Keeper(table), None
         if pages.robots == "obey":
-            hosts = Hosts(table)
-            robots = RobotsTxt(visitor, keeper, hosts, self._turns, drop, pages.sitemaps)
+            rules = RobotsRules(table)
+            robots = RobotsTxt(visitor, keeper, rules, self._hosts, drop, pages.sitemaps)
         refetches = pages.refetch_after_s is not None
         limits = pages.max_bytes, pages.attempts, refetches
         return Download(visitor, keeper, table, robots, drop, *limits)
@@ -116,7 +116,7 @@ class PagesJob(Job):
 
     def open(self, harvest: Harvest) -> None:
         self._crawl.begin(harvest.pools, self._table, self._archive, self._control)
-        self.guard = Watch(harvest, self._turns, self._archive, self._settings.pages)
+        self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
 
     def finish(self, harvest: Harvest) -> None:
         self._archive.sync(durable=True)

@@ -37,19 +37,27 @@ def _add_what(to: argparse.ArgumentParser) -> None:
     add("--exclude", type=words, metavar="REGEX", help="but not these")
     add("--refetch-after", metavar="AGE", help="ask again for what is older, such as 24h or 7d")
     add("--archive", type=Path, metavar="DIR", help="where the WARC files go (archive)")
-    add("--database", metavar="URL", help="the page table: sqlite:PATH or postgresql://user@host/db")
+    add(
+        "--database", metavar="URL", help="the page table: sqlite:PATH or postgresql://user@host/db"
+    )
 
 
 def _add_how(to: argparse.ArgumentParser) -> None:
     add = to.add_argument
-    add("--delay", dest="delay_s", type=finite, metavar="S", help="seconds between two of a host (1)")
+    add(
+        "--delay",
+        dest="delay_s",
+        type=finite,
+        metavar="S",
+        help="seconds between two of a host (1)",
+    )
     add("--per-host", type=whole, metavar="N", help="requests to one host at a time (1)")
     add("--no-robots", action="store_true", help="ask for what robots.txt forbids too")
     add("--no-sitemaps", action="store_true", help="sitemaps named by robots.txt are not read")
     at_once = "at the same time"
     add("--download-workers", type=whole, metavar="N", help=f"pages asked for {at_once} (8)")
     add("--analyse-workers", type=whole, metavar="N", help=f"pages read for links {at_once} (2)")
-    add("--control-workers", type=whole, metavar="N", help=f"pages whose links are judged (1)")
+    add("--control-workers", type=whole, metavar="N", help="pages whose links are judged (1)")
 
 
 def with_flags(settings: PagesSettings, given: argparse.Namespace) -> PagesSettings:

@@ -132,5 +132,7 @@ def is_going_on(settings: Settings) -> bool:
 
 def _of(prefix: str, counts: Mapping[str, int]) -> list[tuple[Cell, ...]]:
     """Those counts whose names begin so, the most frequent first."""
-    found = [(name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix)]
+    found = [
+        (name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix)
+    ]
     return sorted(found, key=lambda row: (-row[1], row[0]))

@@ -18,7 +18,10 @@ def plan(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "seeds", ", ".join(pages.seeds[:MOST_SEEDS]) + rest or "those of the crawl so far"
     yield "depth", f"at most {amount(pages.depth, 'link')} away from a seed"
     yield "scope", ", ".join([pages.scope, *pages.include, *(f"not {x}" for x in pages.exclude)])
-    yield "a host", f"{amount(pages.per_host, 'request')} at a time, {pages.delay_s:g} s between two"
+    yield (
+        "a host",
+        f"{amount(pages.per_host, 'request')} at a time, {pages.delay_s:g} s between two",
+    )
     yield "robots.txt", "is obeyed" if pages.robots == "obey" else "is ignored"
     yield "archive", str(pages.archive)
     yield "page table", hidden(pages.database)

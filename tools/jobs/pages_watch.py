@@ -7,7 +7,7 @@ import time
 
 from ..archive.store import Archive
 from ..engine.harvest import Harvest
-from ..network.turns import Turns
+from ..network.hosts import Hosts
 from ..pages.settings import PagesSettings
 
 logger = logging.getLogger(__name__)
@@ -17,10 +17,10 @@ HOUR_S = 3600.0
 
 class Watch:
     def __init__(
-        self, harvest: Harvest, turns: Turns, archive: Archive, settings: PagesSettings
+        self, harvest: Harvest, hosts: Hosts, archive: Archive, settings: PagesSettings
     ) -> None:
         self._harvest = harvest
-        self._turns = turns
+        self._hosts = hosts
         self._archive = archive
         self._settings = settings
         self._begun = time.monotonic()
@@ -37,8 +37,8 @@ class Watch:
 
     def ask(self) -> None:
         """By the minute: the pages of a host that has been silent for hours fail."""
-        for lane, _, reason in self._turns.resting():
-            hours = self._turns.silent_for(lane) / HOUR_S
+        for lane, _, reason in self._hosts.resting():
+            hours = self._hosts.silent_for(lane) / HOUR_S
             if hours >= self._settings.host_patience_h:
                 number = self._harvest.give_up_lane("download", lane, f"the host is away: {reason}")
                 logger.warning("%s: %d pages are given up (%s)", lane, number, reason)

@@ -76,7 +76,9 @@ class Analyse:
         if is_sitemap(task.note):
             return Analysed(url=task.uri, links=self._of_sitemap(body))
         if not is_html(body.content_type, body.content):
-            return Analysed(url=task.uri, links=self._links(header_links(body.headers, body.address)))
+            return Analysed(
+                url=task.uri, links=self._links(header_links(body.headers, body.address))
+            )
         if len(body.content) > self._max_bytes:
             size = f"{len(body.content):,} bytes"
             return Analysed(url=task.uri, remark=f"too large to be read for links ({size})")

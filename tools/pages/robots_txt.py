@@ -9,19 +9,18 @@ from collections.abc import Iterable
 
 from ..documents.address import DropParameters, identity, resolve
 from ..engine.stage import Done
+from ..network.hosts import Hosts
 from ..network.request import MAX_REDIRECTS, REDIRECTS
 from ..network.response import Response
-from ..network.robots import Robots
-from ..network.turns import Turns
+from ..network.robots import MOST_OF_A_FILE, Rules
 from .brought import Brought
 from .found import found_of
-from .hosts import Hosts
 from .keeper import Keeper
-from .page import Captured, Child, Controlled, Link
+from .page import Captured, Child, Controlled, Link, Record
+from .robots_rules import RobotsRules
 from .visit import Visit, Visitor
 
-MOST_READ = 500 * 1024  # bytes; what follows is not heeded
-MOST_BYTES = 20 * MOST_READ
+MOST_BYTES = 20 * MOST_OF_A_FILE  # a larger one is none
 
 
 class RobotsTxt:
@@ -29,21 +28,21 @@ class RobotsTxt:
         self,
         visitor: Visitor,
         keeper: Keeper,
+        known: RobotsRules,
         hosts: Hosts,
-        turns: Turns,
         drop: DropParameters,
         reads_sitemaps: bool,
     ) -> None:
         self._visitor = visitor
         self._keeper = keeper
+        self._known = known
         self._hosts = hosts
-        self._turns = turns
         self._drop = drop
         self._reads_sitemaps = reads_sitemaps
 
-    def rules(self, visit: Visit) -> Robots | None:
+    def rules(self, visit: Visit) -> Rules | None:
         """None: they are to be read first."""
-        return self._hosts.rules(visit.lane)
+        return self._known.of(visit.lane)
 
     def read(self, visit: Visit) -> Done:
         response = self._answer(visit)
@@ -51,13 +50,14 @@ class RobotsTxt:
             raise self._visitor.away(visit, f"robots.txt could not be had: HTTP {response.status}")
         self._visitor.answered(visit)
         is_there = 200 <= response.status < 300
-        text = response.body[:MOST_READ].decode("utf-8-sig", "replace") if is_there else ""
-        rules, news = self._hosts.learn(visit.lane, text)
+        text = response.body[:MOST_OF_A_FILE].decode("utf-8-sig", "replace") if is_there else ""
+        rules, news = self._known.learn(visit.lane, text)
         if rules.crawl_delay is not None:
-            self._turns.crawl_delay(visit.lane, rules.crawl_delay)
+            self._hosts.crawl_delay(visit.lane, rules.crawl_delay)
         sitemaps = self._sitemaps(visit, rules.sitemaps)
         rows = [Child(link.url, link.address) for link in sitemaps]
-        records = [Captured(captures=()), news, Controlled(url=visit.task.uri, children=rows)]
+        records: list[Record] = [Captured(captures=()), news]
+        records.append(Controlled(url=visit.task.uri, children=rows))
         brought = Brought(records, visit.answers)
         return Done(visit.task.stage.waiting, found=list(found_of(sitemaps)), records=brought)
 

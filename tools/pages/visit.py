@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from ..engine.stage import Task
 from ..errors import ComeBack, HarvestError, RetryLater, Unavailable
 from ..network.client import Client
+from ..network.hosts import Hosts
 from ..network.limits import pause_asked
 from ..network.response import Response
 from ..network.trouble import NoAnswer
-from ..network.turns import Turns
 from .brought import Answered
 from .page import Page
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-LONGEST_PAUSE_S, USUAL_PAUSE_S = 3600.0, 60.0
 
 
 @dataclass(slots=True)
@@ -35,9 +34,9 @@ class Visit:
 
 
 class Visitor:
-    def __init__(self, client: Client, turns: Turns, timeout_s: float) -> None:
+    def __init__(self, client: Client, hosts: Hosts, timeout_s: float) -> None:
         self._client = client
-        self._turns = turns
+        self._hosts = hosts
         self._timeout_s = timeout_s
 
     def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
@@ -49,7 +48,9 @@ class Visitor:
             headers["If-Modified-Since"] = known.last_modified
         try:
             seconds = self._timeout_s
-            response = self._client.ask("GET", address, headers=headers, seconds=seconds, most=most)
+            response = self._client.ask(
+                "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
+            )
         except NoAnswer as error:
             if error.why.is_network:
                 raise self.away(visit, str(error)) from error
@@ -59,21 +60,18 @@ class Visitor:
 
     def answered(self, visit: Visit) -> None:
         """The host is there."""
-        self._turns.answered(visit.lane)
+        self._hosts.answered(visit.lane)
 
     def away(self, visit: Visit, reason: str) -> HarvestError:
         """What becomes of a page whose host did not answer, or could not."""
-        self._turns.trouble(visit.lane, reason)
-        if self._turns.is_own_line():
-            return Unavailable(f"no host answers any more: {reason}")
-        if self._turns.is_resting(visit.lane):
+        if self._hosts.trouble(visit.lane, reason):
             return ComeBack(reason, 0.0)
+        if self._hosts.is_own_line():
+            return Unavailable(f"no host answers any more: {reason}")
         return RetryLater(reason)
 
     def _rest_if_asked(self, visit: Visit, response: Response) -> None:
         asked, status = response.header("Retry-After"), response.status
         if status == 429 or (status == 503 and asked):
-            pause = pause_asked(asked)
-            seconds = min(LONGEST_PAUSE_S, USUAL_PAUSE_S if pause is None else pause)
-            self._turns.rest(visit.lane, seconds, f"HTTP {status}")
+            self._hosts.rest(visit.lane, pause_asked(asked), f"HTTP {status}")
             raise ComeBack(f"the host asks for a pause (HTTP {status})", 0.0)
