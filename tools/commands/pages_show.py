@@ -46,10 +46,8 @@ def run(options: Options) -> int:
     if options.body:
         sys.stdout.buffer.write(kept.body(settings.pages.max_bytes))
         return 0
-    rows = [
-        (name, one_line(str(value))) for name, value in page._asdict().items() if value is not None
-    ]
-    print(shown(rows))
+    known = {name: value for name, value in page._asdict().items() if value is not None}
+    print(shown((name, one_line(str(value))) for name, value in known.items()))
     print(f"\nHTTP {kept.status}")
     print("\n".join(f"{name}: {one_line(value)}" for name, value in kept.headers))
     return 0

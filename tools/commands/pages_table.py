@@ -1,4 +1,4 @@
-"""What the commands of a crawl share: its table, opened for reading, and a page as a user names it."""
+"""What the commands of a crawl share: its table, to be read, and a page as a user names it."""
 
 from __future__ import annotations
 

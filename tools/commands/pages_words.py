@@ -39,7 +39,7 @@ def run(options: Options) -> int:
     if options.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(("word", "count", "pages"))
-        writer.writerows(words)
+        writer.writerows((each.word, each.count, each.pages) for each in words)
         return 0
     if options.plot is not None:
         from ..reports.bar_chart import draw

@@ -54,9 +54,16 @@ class HostTraps:
             self._pages[lane] += 1
         return reason
 
+    @property
+    def has_limit(self) -> bool:
+        return self._limit is not None
+
     def trap_of(self, lane: str) -> str | None:
         if self._limit is not None and self._pages[lane] >= self._limit:
             return "limit of the host"
+        return self.same_again(lane)
+
+    def same_again(self, lane: str) -> str | None:
         if self._rows.get(lane, ("", 0))[1] >= self._same:
             return "the same content again and again"
         return None

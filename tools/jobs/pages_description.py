@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from ..engine.job import Cell, Description, Job, Panel, Series
+from ..engine.job import Description, Job, Panel, Series
 from ..engine.stage import Stage
 
 if TYPE_CHECKING:
@@ -130,9 +130,8 @@ def is_going_on(settings: Settings) -> bool:
     return settings.pools_file.exists()
 
 
-def _of(prefix: str, counts: Mapping[str, int]) -> list[tuple[Cell, ...]]:
+def _of(prefix: str, counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Those counts whose names begin so, the most frequent first."""
-    found = [
-        (name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix)
-    ]
-    return sorted(found, key=lambda row: (-row[1], row[0]))
+    named = {name: count for name, count in counts.items() if name.startswith(prefix)}
+    rows = [(name.removeprefix(prefix), count) for name, count in named.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))

@@ -25,5 +25,5 @@ def panels(table: PageTable) -> Sequence[Panel]:
     )
 
 
-def _rows(counts: Mapping[object, int]) -> list[tuple[str, int]]:
+def _rows(counts: Mapping[str, int] | Mapping[int, int]) -> list[tuple[str, int]]:
     return [(str(name), number) for name, number in counts.items()]

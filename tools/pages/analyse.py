@@ -18,7 +18,6 @@ from ..documents.links import header_links
 from ..documents.robots_tags import header_wishes
 from ..documents.sitemap import read_sitemap
 from ..engine.stage import Done, Task
-from ..errors import RetryLater
 from .brought import Brought
 from .notes import is_sitemap
 from .page import Analysed, Link
@@ -63,8 +62,8 @@ class Analyse:
 
     def __call__(self, task: Task) -> Done:
         body = task.luggage if isinstance(task.luggage, Body) else self._archived(task.uri)
-        if body is None:
-            raise RetryLater("its answer is not in the archive: it is asked for again")
+        if body is None:  # nobody keeps it, or the archive has lost it
+            return Done("to_download")
         analysed = self._analysed(task, body)
         words = sum(analysed.words.values())
         tally = {"words": words, "links": len(analysed.links)}
@@ -76,9 +75,8 @@ class Analyse:
         if is_sitemap(task.note):
             return Analysed(url=task.uri, links=self._of_sitemap(body))
         if not is_html(body.content_type, body.content):
-            return Analysed(
-                url=task.uri, links=self._links(header_links(body.headers, body.address))
-            )
+            links = header_links(body.headers, body.address)
+            return Analysed(url=task.uri, links=self._links(links))
         if len(body.content) > self._max_bytes:
             size = f"{len(body.content):,} bytes"
             return Analysed(url=task.uri, remark=f"too large to be read for links ({size})")

@@ -6,6 +6,7 @@ Promise: a page that was kept as a revisit is given with the body it refers to.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -31,8 +32,9 @@ class Archived:
     def __call__(self, url: str) -> Body | None:
         """The latest answer of a page, for the analysis; None if none can be read."""
         try:
-            found = self.latest(url)
-            return found and Body(found.address, found.headers, found.body(self._most_bytes))
+            if (found := self.latest(url)) is None:
+                return None
+            return Body(found.address, found.headers, found.body(self._most_bytes))
         except GiveUp:
             return None
 
@@ -49,7 +51,8 @@ class Archived:
         first = self._table.digest_known(capture.digest)
         if first is None:
             return found
-        return found.with_payload_of(read(self._folder, _place(first), self._most_bytes))
+        body = read(self._folder, _place(first), self._most_bytes)
+        return replace(found, payload=body.payload, headers=body.headers)
 
 
 def write_index(table: PageTable, folder: Path) -> None:

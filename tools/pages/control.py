@@ -18,7 +18,7 @@ from ..documents.traps import HostTraps, trap_of
 from ..engine.stage import Done, Found, Task
 from .brought import Brought
 from .found import found_of
-from .page import WALKS_NO_LINK, Child, Controlled, Link, Path
+from .page import WALKS_NO_LINK, Child, Controlled, Link, PagePath
 from .table import PageTable
 
 LINKS = "links "  # before a verdict, in the name of a count
@@ -75,10 +75,10 @@ class Control:
                     self.join(link.url, link.address)
 
     def _children(
-        self, url: str, path: Path, links: Sequence[Link], verdicts: Counter[str]
-    ) -> dict[str, tuple[Link, Path]]:
+        self, url: str, path: PagePath, links: Sequence[Link], verdicts: Counter[str]
+    ) -> dict[str, tuple[Link, PagePath]]:
         """By url, each with its shortest path by this page."""
-        found: dict[str, tuple[Link, Path]] = {}
+        found: dict[str, tuple[Link, PagePath]] = {}
         for link in links:
             if link.kind not in LEADS_ON or link.url == url:
                 continue
@@ -87,9 +87,9 @@ class Control:
             verdicts[verdict or "followed"] += 1
             if verdict is None and (link.url not in found or len(way) < len(found[link.url][1])):
                 found[link.url] = link, way
-        return self._let_in(found, verdicts) if self._traps.limits else found
+        return self._let_in(found, verdicts) if self._traps.has_limit else found
 
-    def _verdict(self, link: Link, path: Path, way: Path) -> str | None:
+    def _verdict(self, link: Link, path: PagePath, way: PagePath) -> str | None:
         """Why it is no child; None if it is one."""
         if link.nofollow and self._obeys_nofollow:
             return "nofollow"
@@ -103,8 +103,8 @@ class Control:
         return f"trap: {trap}" if trap else None
 
     def _let_in(
-        self, found: dict[str, tuple[Link, Path]], verdicts: Counter[str]
-    ) -> dict[str, tuple[Link, Path]]:
+        self, found: dict[str, tuple[Link, PagePath]], verdicts: Counter[str]
+    ) -> dict[str, tuple[Link, PagePath]]:
         """Only as many new pages of a host as are wanted; those that are known stay."""
         known = self._table.known([*found])
         kept = {}
@@ -118,13 +118,13 @@ class Control:
         return kept
 
 
-def _way(url: str, path: Path, link: Link) -> Path:
+def _way(url: str, path: PagePath, link: Link) -> PagePath:
     if link.kind in OF_SITEMAPS:
         return ()
     return path if link.kind in WALKS_NO_LINK else (*path, url)
 
 
-def _found(children: Iterable[tuple[Link, Path]]) -> Iterator[Found]:
+def _found(children: Iterable[tuple[Link, PagePath]]) -> Iterator[Found]:
     by_depth: dict[int, list[Link]] = {}
     for link, way in children:
         by_depth.setdefault(len(way), []).append(link)
