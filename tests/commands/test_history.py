@@ -159,7 +159,7 @@ def test_sound_files_are_good(file: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert len(lines) == 3 and lines[0].startswith("pools.db") and lines[1].startswith("000001-")
-    assert all("sound, format 2, 105 URIs" in line for line in lines)
+    assert all("sound, format 3, 105 URIs" in line for line in lines)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "newer"])

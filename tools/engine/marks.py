@@ -21,10 +21,6 @@ from .window import Row
 ALONE = 3
 MOST = 6  # deaths, the last three of them alone
 
-TABLE = (
-    "CREATE TABLE IF NOT EXISTS mark "
-    "(id INTEGER PRIMARY KEY REFERENCES uri, deaths INTEGER NOT NULL) STRICT"
-)
 MARK = (
     "INSERT INTO mark SELECT id, 1 FROM lease WHERE true "
     "ON CONFLICT (id) DO UPDATE SET deaths = deaths + 1"
@@ -59,7 +55,6 @@ class Marks:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        db.execute(TABLE)
         self.count = 0
 
     def take_back(self) -> None:

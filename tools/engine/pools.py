@@ -264,7 +264,7 @@ class Pools(Notes):
         if not rows:
             return []
         tasks = self._leases.make(stage, rows)
-        self._register.lease(stage, rows)
+        self._register.lease(tasks)
         self._leases.begin(tasks)
         return tasks
 

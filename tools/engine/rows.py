@@ -33,7 +33,7 @@ INSERT = (
     "INSERT OR IGNORE INTO uri (uri, pool, rank, depth) "
     "SELECT value ->> 0, ?1, value ->> 1, value ->> 2 FROM json_each(?2) WHERE true"
 )
-LEASE = "INSERT INTO lease SELECT value, ? FROM json_each(?)"
+LEASE = "INSERT INTO lease (id, stage, token) SELECT value, ?, ? + key FROM json_each(?)"
 RELEASE = "DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?))"
 LEAVE = (
     "UPDATE uri SET pool = ?, rank = ?, attempts = ?, not_before = ?, reason = ?, failed_in = ? "
@@ -189,10 +189,12 @@ class Register:
         with self._stop_if_unwritable():
             self._db.execute(MAKE_READY, (as_json([row[1] for row in rows]),))
 
-    def lease(self, stage: Stage, rows: Sequence[Row]) -> None:
+    def lease(self, tasks: Sequence[Task]) -> None:
+        """Of one stage; their tokens follow one another."""
+        values = (tasks[0].stage.name, tasks[0].token, as_json([task.id for task in tasks]))
         with self._stop_if_unwritable():
-            self._db.execute(LEASE, (stage.name, as_json([row[1] for row in rows])))
-        self.leases += len(rows)
+            self._db.execute(LEASE, values)
+        self.leases += len(tasks)
 
     def write_through(self, statement: str, *values: object) -> list[Any]:
         """As `write`, and on the disk when this returns."""
