@@ -65,7 +65,7 @@ def test_programs_get_everything(file: Path) -> None:
     snapshot(file)
     told = json.loads(run("history.py", "--json", "--state", file.parent).stdout)
     assert told["pools"]["finished"] == 91 and told["done"]["fetch"] == 0
-    assert told["graph"] is None and told["running"] is None and told["format"] == 2
+    assert told["graph"] is None and told["running"] is None and told["format"] == 3
     assert told["rates_per_s"]["concepts fetched"]["last hour"] == pytest.approx(1 / 6)
     assert told["left_s"]["low"] <= told["left_s"]["likely"] <= told["left_s"]["high"]
     assert told["hosts"] == {"api.example.org": {"requests": 1234, "bytes": 5000000}}

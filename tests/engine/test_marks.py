@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from tests.faults.injection import wait_until
 from tests.support.command import ROOT
 from tests.support.state_file import make_old
 from tools.base import checkpoint
-from tools.engine import rows as register
+from tools.engine import statefile as register
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import StateDamaged

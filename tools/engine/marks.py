@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ..journal.schema import FAILED
 from .stage import Stage
+from .statements import COLUMNS, UNHELD
 from .window import Row
 
 ALONE = 3
@@ -27,8 +28,8 @@ MARK = (
 )
 CLEAR = "DELETE FROM mark WHERE id IN (SELECT value FROM json_each(?))"
 NEXT = (
-    "SELECT deaths, coalesce(rank, 0), id, uri, depth, attempts FROM mark JOIN uri USING (id) "
-    "WHERE pool = ? AND id NOT IN (SELECT id FROM lease) ORDER BY {} LIMIT ?"
+    f"SELECT deaths, {COLUMNS} FROM mark JOIN uri USING (id) "
+    f"WHERE pool = ? AND {UNHELD} ORDER BY {{}} LIMIT ?"
 )
 GIVE_UP = (
     f"UPDATE uri SET pool = {FAILED}, failed_in = pool, attempts = attempts + 1, reason = ? "
