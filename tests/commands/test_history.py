@@ -65,7 +65,7 @@ def test_programs_get_everything(file: Path) -> None:
     snapshot(file)
     told = json.loads(run("history.py", "--json", "--state", file.parent).stdout)
     assert told["pools"]["finished"] == 91 and told["done"]["fetch"] == 0
-    assert told["graph"] is None and told["running"] is None and told["format"] == 2
+    assert told["graph"] is None and told["running"] is None and told["format"] == 3
     assert told["rates_per_s"]["concepts fetched"]["last hour"] == pytest.approx(1 / 6)
     assert told["left_s"]["low"] <= told["left_s"]["likely"] <= told["left_s"]["high"]
     assert told["hosts"] == {"api.example.org": {"requests": 1234, "bytes": 5000000}}
@@ -159,7 +159,7 @@ def test_sound_files_are_good(file: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert len(lines) == 3 and lines[0].startswith("pools.db") and lines[1].startswith("000001-")
-    assert all("sound, format 2, 105 URIs" in line for line in lines)
+    assert all("sound, format 3, 105 URIs" in line for line in lines)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "newer"])

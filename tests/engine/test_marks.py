@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -182,15 +181,6 @@ def test_a_snapshot_that_is_resumed_marks_nobody(lives: Lives, tmp_path: Path) -
     restore(taken, file)
     with closing(Pools(file, [FETCH])) as pools:
         assert uris(leased(pools)) == ["a", "b"]
-
-
-def test_a_state_without_marks_gets_its_table_and_keeps_its_format(lives: Lives) -> None:
-    with closing(sqlite3.connect(lives.file)) as db:
-        db.execute("DROP TABLE mark")
-    lives.die()
-    with closing(sqlite3.connect(lives.file)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
-        assert db.execute("SELECT count(*) FROM mark").fetchone() == (0,)
 
 
 KILLER = """

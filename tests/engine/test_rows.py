@@ -17,7 +17,7 @@ from tests.faults.injection import wait_until
 from tests.support.command import ROOT
 from tests.support.state_file import make_old
 from tools.base import checkpoint
-from tools.engine import rows as register
+from tools.engine import statefile as register
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import StateDamaged
@@ -105,7 +105,7 @@ def test_after_a_power_cut_the_end_of_the_log_may_be_missing(
 def test_a_state_of_the_first_format_is_refused_and_left_as_it_is(file: Path) -> None:
     make_old(file, uris={"/c/en/a": "to_fetch"})
     before = file.read_bytes()
-    said = r"pools.db was written by an early Sheaf \(format 1, this one knows 2\); .*--fresh"
+    said = r"pools.db was written by an early Sheaf \(format 1, this one knows 3\); .*--fresh"
     with pytest.raises(StateDamaged, match=said):
         Pools(file, [Stage("fetch", 1)])
     assert file.read_bytes() == before

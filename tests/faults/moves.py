@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tools.base import checkpoint
-from tools.engine import rows as register
+from tools.engine import statefile as register
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import HarvestError

@@ -39,7 +39,7 @@ def test_everything_a_harvest_wrote_down(tmp_path: Path) -> None:
     file = make(tmp_path / "pools.db", uris, more=counts, samples=samples)
     write(
         file,
-        ("INSERT INTO lease SELECT id, 'fetch' FROM uri WHERE uri = '/c/en/b'", ()),
+        ("INSERT INTO lease (id, stage) SELECT id, 'fetch' FROM uri WHERE uri = '/c/en/b'", ()),
         ("INSERT INTO host VALUES ('a', 1, 10), ('b', 5, 50)", ()),
         ("INSERT INTO chore VALUES ('snapshot', 9.0, 'x', NULL, NULL)", ()),
         ("INSERT INTO meta VALUES ('world', 'here')", ()),
@@ -54,7 +54,7 @@ def test_everything_a_harvest_wrote_down(tmp_path: Path) -> None:
     assert list(seen.assist.hosts.items()) == [("b", (5, 50)), ("a", (1, 10))]
     assert seen.assist.clock_works == {"snapshot": ClockWork(9.0, "x", None, None)}
     assert seen.assist.samples == samples == all_samples(file)
-    assert (seen.assist.runs, seen.assist.worked, seen.format) == (2, 180.0, 2)
+    assert (seen.assist.runs, seen.assist.worked, seen.format) == (2, 180.0, 3)
 
 
 def test_of_many_samples_the_first_and_the_latest(tmp_path: Path) -> None:
@@ -240,10 +240,10 @@ def test_sound_files_are_told_so(sound: Path, tmp_path: Path) -> None:
     (copy,) = copies(sound)
     for path in (sound, sound.parent / "snapshots" / copy.name):
         verdict = inspect(path)
-        assert (verdict.trouble, verdict.format, verdict.uris) == ("", 2, 2000)
+        assert (verdict.trouble, verdict.format, verdict.uris) == ("", 3, 2000)
         assert verdict.size == path.stat().st_size and verdict.time == path.stat().st_mtime
     old = inspect(make_old(tmp_path / "old" / "pools.db", uris={"/c/en/a": "to_fetch"}))
-    assert old.trouble == "was written by an early Sheaf (format 1, this one knows 2)"
+    assert old.trouble == "was written by an early Sheaf (format 1, this one knows 3)"
 
 
 def test_a_letter_of_a_uri_that_flipped_is_found(sound: Path) -> None:

@@ -46,6 +46,13 @@ class Leases:
         """False for a task that was taken back meanwhile: whatever it brings comes too late."""
         return task.token in self._by_token
 
+    def sink(self, rows: Iterable[Row]) -> set[int]:
+        """These rows have another depth; the ids of those that are handed out."""
+        found = [(task, row) for row in rows if (task := self.task_of(row[2]))]
+        for task, row in found:
+            task.depth, task.rank = row[3], task.stage.rank(row[3], task.priority)
+        return {task.id for task, _ in found}
+
     def with_token(self, token: int) -> Task | None:
         return self._by_token.get(token)
 
@@ -60,9 +67,11 @@ class Leases:
         return next(found, None)
 
     def _task(self, stage: Stage, row: Row) -> Task:
-        key, id_, uri, depth, attempts = row
+        key, id_, uri, depth, attempts, priority, note, lane = row
         rank = None if stage.order == "fifo" else key
-        return Task(id_, uri, stage, rank, depth, attempts, token=self._next_token())
+        task = Task(id_, uri, stage, rank, depth, attempts, token=self._next_token())
+        task.priority, task.note, task.lane = priority, note, lane
+        return task
 
     def _next_token(self) -> int:
         if self._tokens is None:  # with the first task: who hands out nothing writes nothing

@@ -16,23 +16,20 @@ from typing import NamedTuple
 
 from ..journal.schema import FAILED
 from .stage import Stage
+from .statements import COLUMNS, UNHELD
 from .window import Row
 
 ALONE = 3
 MOST = 6  # deaths, the last three of them alone
 
-TABLE = (
-    "CREATE TABLE IF NOT EXISTS mark "
-    "(id INTEGER PRIMARY KEY REFERENCES uri, deaths INTEGER NOT NULL) STRICT"
-)
 MARK = (
     "INSERT INTO mark SELECT id, 1 FROM lease WHERE true "
     "ON CONFLICT (id) DO UPDATE SET deaths = deaths + 1"
 )
 CLEAR = "DELETE FROM mark WHERE id IN (SELECT value FROM json_each(?))"
 NEXT = (
-    "SELECT deaths, coalesce(rank, 0), id, uri, depth, attempts FROM mark JOIN uri USING (id) "
-    "WHERE pool = ? AND id NOT IN (SELECT id FROM lease) ORDER BY {} LIMIT ?"
+    f"SELECT deaths, {COLUMNS} FROM mark JOIN uri USING (id) "
+    f"WHERE pool = ? AND {UNHELD} ORDER BY {{}} LIMIT ?"
 )
 GIVE_UP = (
     f"UPDATE uri SET pool = {FAILED}, failed_in = pool, attempts = attempts + 1, reason = ? "
@@ -59,7 +56,6 @@ class Marks:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        db.execute(TABLE)
         self.count = 0
 
     def take_back(self) -> None:

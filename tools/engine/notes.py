@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from threading import Condition
 
 from ..journal.facts import LEASE_RUN
-from .rows import Register, as_json
+from .rows import Register
+from .statefile import as_json
 
 EVERY_MINUTE_S = 7 * 86_400.0  # so long samples are kept as they are; then every tenth
 

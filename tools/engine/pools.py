@@ -14,16 +14,17 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from .arrivals import Arrivals, Entered
 from .leases import Leases
-from .notes import Notes
 from .pool import Pool
+from .returns import Returns
 from .rows import Register
 from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
 
 
-class Pools(Notes):
+class Pools(Returns):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
@@ -35,6 +36,7 @@ class Pools(Notes):
         self._stages = {stage.name: stage for stage in stages}
         self._leases = Leases(stages, self.next_lease_run)
         self._waiting = Waiting(stages, self._register, self._leases, self.last_seen())
+        self._arrivals = Arrivals(self._stages, self._register, self._waiting.reaches)
 
     @property
     def leases(self) -> int:
@@ -57,8 +59,8 @@ class Pools(Notes):
         with self.changed:
             known = sum(self.counts().values())
             with self._register.transaction():
-                arrivals = self._insert((group, group.depth or 0) for group in found)
-            self._waiting.enter(arrivals)
+                entered = self._arrivals.let_in((group, group.depth or 0) for group in found)
+            self._admit(entered)
             self.changed.notify_all()
             return sum(self.counts().values()) - known
 
@@ -74,12 +76,7 @@ class Pools(Notes):
     def lease_begun(self, stage: Stage, begun: Sequence[str], places: int = 1) -> list[Task]:
         """Of these, the next that wait, due or not, to be ended with what they have."""
         with self.changed:
-            rows = self._waiting.among(stage, begun, places)
-            if not rows:
-                return []
-            self._register.make_ready(rows)
-            self._waiting.forget(stage.waiting)  # they may be in its window
-            tasks = self._begin(stage, rows)
+            tasks = self._begin(stage, self._waiting.take_among(stage, begun, places))
             for task in tasks:
                 task.is_hurried = True
             return tasks
@@ -88,19 +85,23 @@ class Pools(Notes):
         """These tasks are done here: move them on, and let in what they found. The tokens of those
         that were moved, not being taken back meanwhile."""
         with self.changed:
-            live = [step for step in steps if self._leases.holds(step[0])]
+            live = [
+                (held, done)  # as it stands here: its depth may have changed meanwhile
+                for task, done in steps
+                if (held := self._leases.with_token(task.token))
+            ]
             if not live:
                 return set()
             with self._register.transaction():
-                moved = self._move_on(live)
-                arrivals = self._insert(_found_by(live))
+                moved = self._move_on(live)  # first: who sinks in its own batch comes round again
+                entered = self._arrivals.let_in(_found_by(live))
                 for _, done in live:
                     self._register.count_up(done.tally)
             for task, _ in live:
                 self._release(task)
             self._waiting.enter(moved)
-            self._waiting.enter(arrivals)
-            if (moved.keys() | arrivals.keys()) - {task.stage.waiting for task, _ in live}:
+            self._admit(entered)
+            if (moved.keys() | entered.rows.keys()) - {task.stage.waiting for task, _ in live}:
                 self.changed.notify_all()  # work for another stage
             return {task.token for task, _ in live}
 
@@ -118,7 +119,7 @@ class Pools(Notes):
             if not_before:
                 self._waiting.delay(pool, not_before)
             else:
-                self._waiting.enter({pool: [_row(task, task.rank, attempts)]})
+                self._waiting.enter({pool: [_row(task, task.stage, task.rank, attempts)]})
             self.changed.notify_all()
 
     def give_up(self, task: Task, reason: str) -> None:
@@ -131,15 +132,11 @@ class Pools(Notes):
                     )
                 self._release(task)
 
-    def revive(self, reason: str = "") -> int:
-        """What failed for a reason that holds this text waits again, with all its attempts."""
+    def lane_changed(self, lane: str) -> None:
+        """Somebody has set another moment for this lane: whoever waits for it looks again."""
         with self.changed:
-            with self._register.transaction():
-                revived = self._register.revive(reason)
-            for pool in (pool for pool, count in revived.items() if count):
-                self._waiting.forget(pool)
+            self._waiting.lane_changed(lane)
             self.changed.notify_all()
-            return sum(revived.values())
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -215,8 +212,10 @@ class Pools(Notes):
             last = rows[-1][0]
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
-        """How long until a delayed URI of this stage is ready; None if none is delayed."""
-        return self._waiting.seconds_to_next_due(stage)
+        """How long until a delayed URI of this stage is ready, or a lane of it may be asked; None
+        if there is none."""
+        with self.changed:
+            return self._waiting.seconds_to_next_due(stage)
 
     def make_durable(self) -> None:
         """Everything so far survives a power cut."""
@@ -229,48 +228,49 @@ class Pools(Notes):
 
     # --- inside ----------------------------------------------------------------------------
 
-    def _insert(self, found: Iterable[tuple[Found, int]]) -> dict[str, list[Row]]:
-        """Insert what is new; by pool, the rows, where they can fall into the window."""
-        by_pool: dict[str, list[tuple[str, int | None, int]]] = {}
-        for group, depth in found:
-            stage = self._stages.get(group.stage)
-            rank = stage.rank(depth, group.priority) if stage else None
-            pool = stage.waiting if stage else group.stage
-            by_pool.setdefault(pool, []).extend((uri, rank, depth) for uri in group.uris)
-        return {pool: self._insert_into(pool, uris) for pool, uris in by_pool.items()}
-
-    def _insert_into(self, pool: str, uris: list[tuple[str, int | None, int]]) -> list[Row]:
-        best = min((rank or 0 for _, rank, _ in uris), default=0)
-        if self._waiting.reaches(pool, best):
-            return self._register.insert_and_read(pool, uris)
-        self._register.insert(pool, uris)
-        return []
+    def _admit(self, entered: Entered) -> None:
+        """What a transaction let in is known in memory, too."""
+        self._waiting.enter(entered.rows)
+        for pool, rows in entered.sunk.items():
+            leased = self._leases.sink(rows)
+            self._waiting.change(pool, [row for row in rows if row[1] not in leased])
+        self._wake_for_lanes()
 
     def _move_on(self, steps: Sequence[tuple[Task, Done]]) -> dict[str, list[Row]]:
         """Write the moves; by waiting pool, the rows that enter it."""
         groups: dict[tuple[str, str, int | None], list[Task]] = {}
         for task, done in steps:
             stage = self._stages.get(done.to[3:])
-            rank = stage.rank(task.depth, 0) if stage else None
+            rank = stage.rank(task.depth, task.priority) if stage else None
             groups.setdefault((task.stage.name, done.to, rank), []).append(task)
         entering: dict[str, list[Row]] = {}
         for (_, to, rank), tasks in groups.items():
             self._register.leave(tasks, to, rank)
             if to in self._waiting:
-                entering.setdefault(to, []).extend(_row(task, rank, 0) for task in tasks)
+                stage = self._stages[to[3:]]
+                rows = [_row(task, stage, rank, 0) for task in tasks]
+                entering.setdefault(to, []).extend(rows)
         return entering
 
     def _begin(self, stage: Stage, rows: Sequence[Row]) -> list[Task]:
         if not rows:
             return []
         tasks = self._leases.make(stage, rows)
-        self._register.lease(stage, rows)
+        self._register.lease(tasks)
         self._leases.begin(tasks)
+        self._waiting.written(stage)
+        self._wake_for_lanes()
         return tasks
 
     def _release(self, task: Task) -> None:
         self._leases.end(task)
+        self._waiting.ended(task)
         if not self._leases.number(task.stage):
+            self.changed.notify_all()
+        self._wake_for_lanes()
+
+    def _wake_for_lanes(self) -> None:
+        if self._waiting.is_sooner_than_told():
             self.changed.notify_all()
 
 
@@ -281,5 +281,7 @@ def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]
             yield group, task.depth + 1 if group.depth is None else group.depth
 
 
-def _row(task: Task, rank: int | None, attempts: int) -> Row:
-    return rank or 0, task.id, task.uri, task.depth, attempts
+def _row(task: Task, stage: Stage, rank: int | None, attempts: int) -> Row:
+    """As it waits there now."""
+    lane = stage.lane_of(task.uri)
+    return rank or 0, task.id, task.uri, task.depth, attempts, task.priority, task.note, lane

@@ -9,18 +9,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-Order = Literal["fifo", "deepest", "levels", "priority"]
+from .gate import Gate
+
+Order = Literal["fifo", "deepest", "levels", "priority", "fair"]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of work: its name, how many at once, in which order, how many in all."""
+    """One kind of work: its name, how many at once, in which order, how many in all.
+
+    `lane` says of a URI what it has to share with others, such as a host; `gate` when it may be
+    asked. Only what may be asked now is handed out; among those `order` decides, and `fair` takes
+    lanes in turn, of each the least deep first.
+    """
 
     name: str
     workers: int
     order: Order = "fifo"
     limit: int | None = None
     folder: Path | None = None  # where its files go, if it writes any
+    lane: Callable[[str], str] | None = field(default=None, compare=False)
+    gate: Gate | None = field(default=None, compare=False)  # none: any lane at any time
+    deepest: int | None = None  # what is found below that does not enter
+    kind: Literal["waits", "computes"] = "waits"
+    queue: int | None = None  # how many may wait before those that bring more are held
 
     @cached_property
     def waiting(self) -> str:
@@ -39,7 +51,21 @@ class Stage:
 
         `levels` is breadth-first with a barrier: a depth waits for the one above it.
         """
-        return {"fifo": None, "deepest": -depth, "levels": depth, "priority": priority}[self.order]
+        if self.order == "fifo":
+            return None
+        if self.order == "priority":
+            return priority
+        return -depth if self.order == "deepest" else depth
+
+    def lane_of(self, uri: str) -> str | None:
+        """None if there are no lanes. What cannot be told of a URI is no reason to stop: those
+        share a lane."""
+        if self.lane is None:
+            return None
+        try:
+            return self.lane(uri)
+        except Exception:
+            return ""
 
 
 @dataclass(slots=True)
@@ -60,17 +86,31 @@ class Task:
     token: int = 0
     holder: str = field(default="", compare=False)  # empty: nobody has begun
     begun: float = field(default_factory=time.monotonic, repr=False, compare=False)
+    priority: int = 0
+    note: str | None = None
+    lane: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """URIs discovered for a stage, or for `finished` if nothing is to be done with them; a depth is
-    only given where it is not the finder's plus one."""
+    only given where it is not the finder's plus one.
+
+    A note goes to whoever works on its URI, in any stage; the first one stays. With `again` a known
+    URI that is found less deep than before sinks to that depth, and if it is in `finished` it goes
+    to the stage of that name.
+    """
 
     stage: str
     uris: Sequence[str]
     priority: int = 0
     depth: int | None = None
+    notes: Sequence[str | None] | None = None
+    again: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.notes is not None and len(self.notes) != len(self.uris):
+            raise ValueError(f"{len(self.uris)} URIs with {len(self.notes)} notes")
 
 
 @dataclass(frozen=True, slots=True)

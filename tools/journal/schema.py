@@ -13,7 +13,8 @@ from ..base.files import whole_file
 from ..base.sqlite import writing
 from ..errors import StateDamaged
 
-FORMAT = 2
+FORMAT = 3
+READABLE = (2, FORMAT)  # an older one is brought along when a harvest opens it
 CACHE_KB = 4096  # the system caches the file; a large cache of our own measured slower
 FINISHED, FAILED = 0, 1  # fixed ids, because the partial indexes name them
 
@@ -29,14 +30,34 @@ CREATE TABLE uri (
     attempts INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0, -- wall clock; 0 is now
     reason TEXT,
-    failed_in INTEGER REFERENCES pool   -- where one that failed waited last
+    failed_in INTEGER REFERENCES pool,  -- where one that failed waited last
+    priority INTEGER NOT NULL DEFAULT 0, -- as its finder gave it, for every stage that ranks by it
+    note TEXT,                          -- what its finder wrote down for whoever works on it
+    moved REAL,                         -- wall clock of the last move; null: it has made none
+    lane TEXT                           -- null where its stage has no lanes
 ) STRICT;
 CREATE INDEX ranked ON uri (pool, rank, id) WHERE rank IS NOT NULL AND pool > {FAILED};
+CREATE INDEX lanes ON uri (pool, lane, rank, id) WHERE lane IS NOT NULL AND pool > {FAILED};
 CREATE INDEX delayed ON uri (pool, not_before) WHERE not_before > 0;
 CREATE INDEX failures ON uri (reason) WHERE pool = {FAILED};
 -- A row here lifts its URI from `to_x` into `on_x`: handing out stays cheap, and taking back what a
 -- dead process held is emptying this table.
-CREATE TABLE lease (id INTEGER PRIMARY KEY REFERENCES uri, stage TEXT NOT NULL) STRICT;
+CREATE TABLE lease (
+    id INTEGER PRIMARY KEY REFERENCES uri,
+    stage TEXT NOT NULL,
+    token INTEGER NOT NULL DEFAULT 0,   -- that of no other lease, of this run or any
+    holder TEXT NOT NULL DEFAULT ''     -- empty: nobody is known to have begun
+) STRICT;
+-- How often a process died while this one was at work.
+CREATE TABLE mark (id INTEGER PRIMARY KEY REFERENCES uri, deaths INTEGER NOT NULL) STRICT;
+-- Other machines that work for this harvest, and whose files lie where until they are shipped.
+CREATE TABLE node (
+    name TEXT PRIMARY KEY, seen REAL NOT NULL, version TEXT NOT NULL, counts TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE TABLE custody (
+    owner INTEGER PRIMARY KEY REFERENCES uri, node TEXT NOT NULL REFERENCES node
+) STRICT;
+CREATE INDEX kept_at ON custody (node);
 -- How many are in each pool (leased ones counted where they wait), how many tasks each stage has
 -- brought to an end, and what the job counts: written with every move, so that a reader need not
 -- count millions.
@@ -75,7 +96,7 @@ def create_state(path: Path) -> None:
 def check_state(db: sqlite3.Connection, path: Path) -> int:
     """The format of a sound file; raises StateDamaged for any other."""
     (found,) = db.execute("PRAGMA user_version").fetchone()
-    if found not in (0, FORMAT):
+    if found not in (0, *READABLE):
         age = "a newer" if found > FORMAT else "an early"
         raise StateDamaged(
             f"{path} was written by {age} Sheaf (format {found}, this one knows {FORMAT})"

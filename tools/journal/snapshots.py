@@ -18,12 +18,8 @@ from threading import get_ident
 from ..base.files import sync, whole_file
 from ..base.sqlite import reading
 from ..errors import StateDamaged, StopHarvest
-from .schema import (
-    check_state,
-    connect,
-    create_state,
-    files_of,
-)
+from .migration import bring_along
+from .schema import FORMAT, check_state, connect, create_state, files_of
 from .wal import is_from_before_boot, lost_commits
 
 logger = logging.getLogger(__name__)
@@ -33,16 +29,17 @@ BUDGETS = "budgets"
 
 
 def open_state(path: Path) -> sqlite3.Connection:
-    """The file of the pools, created whole or checked; a damaged one is refused, never replaced."""
+    """The file of the pools, created whole or checked; a damaged one is refused, never replaced,
+    an older one brought along."""
     if not path.exists() and snapshots(path):
         raise StateDamaged(f"{path} is gone though there are snapshots of it; {_advice(path)}")
     try:
         if not path.exists():
             create_state(path)
         with closing(reading(path)) as db:  # before anything could change it
-            check_state(db, path)
+            found = check_state(db, path)
             check_log(path)
-        return connect(path)
+        return connect(path) if found == FORMAT else bring_along(path)
     except StateDamaged as error:
         raise StateDamaged(f"{error}; {_advice(path)}") from error
     except (sqlite3.OperationalError, OSError) as error:  # the disk, not what is written there

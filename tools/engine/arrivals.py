@@ -1,0 +1,97 @@
+"""How what was found enters the pools.
+
+Promise: who is known stays where it is, with its first note; where a finder says so it sinks to the
+smallest depth it was found at, and comes back to work if it was finished at a larger one. Limit:
+within a transaction of `Pools`; nothing in memory changes here, since that may be rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .rows import Arrival, Register
+from .stage import Found, Stage
+from .window import Row
+
+
+@dataclass(slots=True)
+class Entered:
+    """By waiting pool: the rows that came in, where they can be among the next; those that wait or
+    are at work and sank."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    sunk: dict[str, list[Row]] = field(default_factory=dict)
+
+
+class _Way(NamedTuple):
+    """What can be let in together."""
+
+    pool: str
+    is_rich: bool
+    again: str | None
+
+
+class Arrivals:
+    """`reaches` says of a pool and a rank whether it could be among the next."""
+
+    def __init__(
+        self,
+        stages: Mapping[str, Stage],
+        register: Register,
+        reaches: Callable[[str, int], bool],
+    ) -> None:
+        self._stages = stages
+        self._register = register
+        self._reaches = reaches
+
+    def let_in(self, found: Iterable[tuple[Found, int]]) -> Entered:
+        """Groups of URIs, each with its depth."""
+        ways: dict[_Way, list[Arrival]] = {}
+        for group, depth in found:
+            stage = self._stages.get(group.stage)
+            if stage is None or stage.deepest is None or depth <= stage.deepest:
+                self._add(ways, group, depth, stage)
+        entered = Entered()
+        for way, uris in ways.items():
+            if way.again is None:
+                entered.rows.setdefault(way.pool, []).extend(self._insert(way, uris))
+            else:
+                self._sink(way.pool, uris, self._stages[way.again], entered)
+        return entered
+
+    def _add(
+        self, ways: dict[_Way, list[Arrival]], group: Found, depth: int, stage: Stage | None
+    ) -> None:
+        priority, notes, again = group.priority, group.notes, group.again
+        rank = stage.rank(depth, priority) if stage else None
+        has_lanes = stage is not None and stage.lane is not None
+        pool = stage.waiting if stage else group.stage
+        if not (priority or notes or again or has_lanes):
+            plain = ways.setdefault(_Way(pool, False, None), [])
+            plain.extend((uri, rank, depth) for uri in group.uris)
+            return
+        rich = ways.setdefault(_Way(pool, True, again), [])
+        pairs = zip(group.uris, notes or [None] * len(group.uris), strict=True)
+        rich.extend((uri, rank, depth, priority, note) for uri, note in pairs)
+
+    def _insert(self, way: _Way, uris: list[Arrival]) -> list[Row]:
+        best = min((each[1] or 0 for each in uris), default=0)
+        if self._reaches(way.pool, best):
+            return self._register.insert_and_read(way.pool, uris, way.is_rich)
+        self._register.insert(way.pool, uris, way.is_rich)
+        return []
+
+    def _sink(self, pool: str, uris: list[Arrival], again: Stage, entered: Entered) -> None:
+        new, sunk = self._register.sink(pool, uris)
+        if pool in (stage.waiting for stage in self._stages.values()):
+            entered.rows.setdefault(pool, []).extend(new)
+        if finished := sunk.pop("finished", None):
+            ids = [row[1] for row in finished]
+            back = self._register.send_back(again, ids, "finished")
+            entered.rows.setdefault(again.waiting, []).extend(back)
+        for stage in self._stages.values():
+            if rows := sunk.get(stage.waiting):
+                ranked = self._register.rerank(stage, rows)
+                entered.sunk.setdefault(stage.waiting, []).extend(ranked)
