@@ -1,4 +1,4 @@
-"""`--sample`: the same harvest against servers of our own on this computer."""
+"""`--sample`: the same job against servers of our own on this computer."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import replace
 
-from ..sample import world
+from ..sample import garden, world
 from ..settings import Settings
 
 
 def begin_there(options: Namespace) -> None:
     """Where nobody says otherwise."""
     if options.seed is None:
-        options.seed = [world.SEED]
+        options.seed = [SEEDS[options.verb]]
 
 
-def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
-    """The same settings, with those servers, and fewer files of each kind."""
+def in_sample_world(job: str, settings: Settings, stack: ExitStack) -> Settings:
+    """The same settings, with those servers."""
+    return IN_SAMPLE[job](settings, stack)
+
+
+def _conceptnet(settings: Settings, stack: ExitStack) -> Settings:
+    """With fewer files of each kind."""
     from ..conceptnet.index.build import index_of  # both take their time to load
     from ..conceptnet.mirror.mirror import Mirror
 
@@ -30,3 +35,16 @@ def in_sample_world(settings: Settings, stack: ExitStack) -> Settings:
         servers = stack.enter_context(MediaServers()).servers
         extend = replace(extend, servers=servers, providers=tuple(servers))
     return replace(settings, source=mirror.url, extend=extend)
+
+
+def _pages(settings: Settings, stack: ExitStack) -> Settings:
+    """On our own computer nobody has to wait."""
+    from ..sample.garden_site import GardenSite
+
+    site = stack.enter_context(GardenSite())
+    pages = replace(settings.pages, delay_s=0.0, delay_factor=0.0)
+    return replace(settings, pages=pages, proxy=replace(settings.proxy, urls=(site.url,)))
+
+
+SEEDS = {"conceptnet": world.SEED, "pages": garden.BASE}
+IN_SAMPLE = {"conceptnet": _conceptnet, "pages": _pages}

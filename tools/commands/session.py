@@ -78,7 +78,7 @@ class Session:
         self, job: Description, settings: Settings, options: Namespace, stack: ExitStack
     ) -> None:
         stop, self._options, is_sample = Event(), options, vars(options).get("sample")
-        self._settings = in_sample_world(settings, stack) if is_sample else settings
+        self._settings = in_sample_world(job.name, settings, stack) if is_sample else settings
         self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
         if options.resume:
             restore(options.resume, settings.pools_file)

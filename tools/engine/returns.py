@@ -61,6 +61,14 @@ class Returns(Notes):
             found += sum(self._send_back(stage, ids, pool) for ids in ways)
         return found
 
+    def reopen_named(self, stage: Stage, uris: Sequence[str]) -> int:
+        """Those of these that are finished wait for this stage again; how many."""
+        found = 0
+        for first in range(0, len(uris), STRETCH):
+            ids = self._ids(sql.BY_NAMES, as_json(uris[first : first + STRETCH]))
+            found += self._send_back(stage, ids, "finished")
+        return found
+
     def deepen(self, stage: Stage, old: int, new: int) -> int:
         """The limit of depth was `old` and is `new`: what was finished in between, and so looked no
         further, waits for this stage; how many."""

@@ -73,9 +73,8 @@ class Hosts:
         return 0.0 if host is None else host.ready_at()
 
     def places(self, lane: str) -> int:
-        """How many more requests it may get at the same time."""
-        host = self._hosts.get(lane)
-        return self._per_host if host is None else self._per_host - host.under_way
+        """How many requests it may get at the same time."""
+        return self._per_host
 
     def begun(self, lane: str) -> None:
         with self._lock:

@@ -275,6 +275,10 @@ class SqlTable(ABC):
         rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
         return map(_page, rows)
 
+    def path_of(self, url: str) -> PagePath:
+        rows = self._ask(say.READ_PATHS, rows=as_json([url]))
+        return tuple(orjson.loads(rows[0][2])[0]) if rows else ()
+
     def links_of(self, url: str) -> list[Link]:
         rows = self._ask(say.READ_LINKS, url=url)
         return read_links(*rows[0][4:]) if rows else []

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from .page import ArchiveFile, Capture, Child, Host, Link, Page, Record
+from .page import ArchiveFile, Capture, Child, Host, Link, Page, PagePath, Record
 
 PATHS_KEPT = 8  # besides the shortest
 
@@ -90,6 +90,9 @@ class PageTable(Protocol):
     def known(self, urls: Sequence[str]) -> dict[str, Known]: ...
 
     def page(self, url: str) -> Page | None: ...
+
+    def path_of(self, url: str) -> PagePath:
+        """The shortest."""
 
     def links_of(self, url: str) -> list[Link]: ...
 
