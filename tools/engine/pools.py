@@ -17,14 +17,14 @@ from pathlib import Path
 from .arrivals import Arrivals, Entered
 from .leases import Leases
 from .pool import Pool
-from .returns import Returns
+from .reopening import Reopening
 from .rows import Register
 from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
 
 
-class Pools(Returns):
+class Pools(Reopening):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or

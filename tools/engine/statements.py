@@ -118,4 +118,7 @@ BY_NAMES = (
     f"SELECT id FROM uri WHERE pool = {FINISHED} AND uri IN (SELECT value FROM json_each(?))"
 )
 BY_AGE = "SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = ? AND (?4 IS NULL OR moved < ?4)"
-BY_DEPTHS = f"SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = {FINISHED} AND depth >= ? AND depth < ?"
+BY_DEPTHS = (
+    "SELECT id FROM uri WHERE id > ? AND id <= ? "
+    f"AND pool = {FINISHED} AND depth >= ? AND depth < ?"
+)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from . import statements as sql
 from .notes import Notes
-from .rows import Register
+from .rows import Register, as_json
 from .stage import Stage
 from .waiting import Waiting
 
@@ -26,7 +26,7 @@ class LaneWaiting(NamedTuple):
     """By `time.monotonic`; in the past if it may be asked."""
 
 
-class Returns(Notes):
+class Reopening(Notes):
     _waiting: Waiting
     _stages: dict[str, Stage]
 
