@@ -14,13 +14,17 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ..journal.schema import FAILED
 from .leases import Leases
+from .marks import REASON
 from .notes import Notes
 from .pool import Pool
-from .rows import Register
+from .rows import ROWS, Register
 from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
+
+KILLERS = f"{ROWS.replace('?', str(FAILED))} AND reason = '{REASON}'"
 
 
 class Pools(Notes):
@@ -123,13 +127,22 @@ class Pools(Notes):
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
+        self.give_up_all((task, reason))
+
+    def give_up_all(self, *failures: tuple[Task, str]) -> set[int]:
+        """The tokens of those that were parked, not being taken back meanwhile."""
         with self.changed:
-            if self._leases.holds(task):
-                with self._register.transaction():
+            live = [each for each in failures if self._leases.holds(each[0])]
+            if not live:
+                return set()
+            with self._register.transaction():
+                for task, reason in live:
                     self._register.leave(
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
                     )
+            for task, _ in live:
                 self._release(task)
+            return {task.token for task, _ in live}
 
     def revive(self, reason: str = "") -> int:
         """What failed for a reason that holds this text waits again, with all its attempts."""
@@ -199,6 +212,15 @@ class Pools(Notes):
             if task := self._leases.task_of(uri):
                 return task.stage.active
             return self._register.pool_of(uri)
+
+    def killers(self) -> Iterator[Task]:
+        """What is in `failed` because its process died with it again and again: nobody could bring
+        that home. The tasks are handed out to nobody."""
+        for stage in self._stages.values():
+            where = f"{KILLERS} AND failed_in = {self._register.ids[stage.waiting]}"
+            with self.changed:
+                rows = self._register.read(where)
+            yield from self._leases.make(stage, rows)
 
     def uris(self, pool: str) -> Iterator[str]:
         """Every URI of a pool in the order of discovery, as of when each thousand is read."""

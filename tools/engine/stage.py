@@ -21,6 +21,8 @@ class Stage:
     order: Order = "fifo"
     limit: int | None = None
     folder: Path | None = None  # where its files go, if it writes any
+    kind: Literal["waits", "computes"] = "waits"
+    queue: int | None = None
 
     @cached_property
     def waiting(self) -> str:
@@ -60,6 +62,8 @@ class Task:
     token: int = 0
     holder: str = field(default="", compare=False)  # empty: nobody has begun
     begun: float = field(default_factory=time.monotonic, repr=False, compare=False)
+    seconds: float | None = field(default=None, repr=False, compare=False)  # until its result came
+    luggage: object = field(default=None, repr=False, compare=False)  # None: gone, or never was
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Done:
     found: Sequence[Found] = ()
     records: object = None  # only the job knows what it is
     tally: Mapping[str, int] = field(default_factory=dict)
+    luggage: object = None  # not stored: for the next stage's task of this URI, if it is near
 
     @property
     def reason_group(self) -> str:
