@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.engine.committer import Committer, TakenBack
+from tools.engine.committer import Committer, Failure, TakenBack
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
@@ -265,3 +265,21 @@ def test_without_a_running_settler_an_errand_is_done_at_once(pools: Pools) -> No
         lambda: done.append("it"), 1
     )
     assert done == ["it"]
+
+
+# --- failures ------------------------------------------------------------------------------
+
+
+def test_a_failure_counts_for_its_own_lease_only(pools: Pools) -> None:
+    stored: list[object] = []
+    told: Told = []
+    late, good = lease(pools, 2)
+    pools.retry_later(late, "its holder was silent", spent=False)
+    committer = Committer(pools, stored.extend, lambda error: None)
+    for task in (late, good):
+        failure = Failure("HTTP 404", f"no {task.uri}")
+        committer.put(task, failure, lambda task, error: told.append((task.uri, error)))
+    committer.start()
+    assert committer.close(10)
+    assert stored == ["no /c/en/1"] and list(pools.failed) == ["/c/en/1"]
+    assert isinstance(told[0][1], TakenBack) and told[1] == ("/c/en/1", None)

@@ -12,10 +12,12 @@ from threading import Barrier, Event, Semaphore, Thread, current_thread
 import pytest
 
 from tools.engine import monitor as monitor_module
+from tools.engine import rests, returns
 from tools.engine.committer import Committer, Store
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.receiver import receiver
+from tools.engine.returns import Failed, no_record
 from tools.engine.stage import Done, Finisher, Found, Stage, Task, Worker
 from tools.engine.threads import ThreadExecutor
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
@@ -33,6 +35,7 @@ class Engine:
         stages: dict[Stage, Worker],
         attempts: int = 3,
         store: Store = lambda records: None,
+        failed: Failed = no_record,
     ) -> None:
         self.file = file
         self.pools = Pools(file, list(stages))
@@ -52,6 +55,7 @@ class Engine:
                     self.ends.append,
                     tuple(self.monitors),
                     work.begun if isinstance(work, Finisher) else tuple,
+                    failed,
                 )
             )
         self.executor.open(receiver(self.pools, self.monitors))
@@ -84,14 +88,17 @@ EngineMaker = Callable[..., Engine]
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineMaker]:
-    monkeypatch.setattr(monitor_module, "FIRST_RETRY_S", 0.01)
-    monkeypatch.setattr(monitor_module, "FIRST_REST_S", 0.01)
+    monkeypatch.setattr(returns, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(rests, "FIRST_S", 0.01)
     made: list[Engine] = []
 
     def make(
-        stages: dict[Stage, Worker], attempts: int = 3, store: Store = lambda records: None
+        stages: dict[Stage, Worker],
+        attempts: int = 3,
+        store: Store = lambda records: None,
+        failed: Failed = no_record,
     ) -> Engine:
-        made.append(Engine(tmp_path / f"pools{len(made)}.db", stages, attempts, store))
+        made.append(Engine(tmp_path / f"pools{len(made)}.db", stages, attempts, store, failed))
         return made[-1]
 
     yield make
@@ -328,7 +335,7 @@ def test_after_a_pause_one_task_goes_ahead_before_the_others_follow(engine: Engi
         return Done("finished")
 
     harvest = engine({Stage("fetch", 8): work})
-    harvest.monitors[0]._rests = 1  # the source was down just now
+    harvest.monitors[0]._returns.rests.begin("the source", None)  # the source was down just now
     harvest.run(*names(30))
     assert beside_the_first == [0]
 

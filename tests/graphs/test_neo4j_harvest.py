@@ -27,7 +27,7 @@ from tests.support.worlds.proxies import closed_port
 from tools.add import Entity, Graph, Relation
 from tools.conceptnet.graph import open_graph
 from tools.conceptnet.rules import RELATIONS
-from tools.engine import monitor
+from tools.engine import rests
 from tools.engine.harvest import Harvest
 from tools.errors import GiveUp, Unavailable
 
@@ -65,7 +65,7 @@ def test_a_whole_file_gives_the_same_records_in_both_graphs(
 ) -> None:
     """Although the wire breaks so often that a stretch of it has to be read again."""
     set_small(monkeypatch.setattr)
-    monkeypatch.setattr(monitor, "FIRST_REST_S", 0.01)
+    monkeypatch.setattr(rests, "FIRST_S", 0.01)
     file = tmp_path / "world.csv"
     too_long = line("/r/IsA", f"/c/en/{'x' * 9000}", "/c/en/0")
     file.write_text("".join((*mesh(40), too_long, *hub(60))))

@@ -19,10 +19,11 @@ from .window import Row
 @dataclass(slots=True)
 class Entered:
     """By waiting pool: the rows that came in, where they can be among the next; those that wait or
-    are at work and sank."""
+    are at work and sank. By id, the stage that those who sank are to see again."""
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     sunk: dict[str, list[Row]] = field(default_factory=dict)
+    again: dict[int, str] = field(default_factory=dict)
 
 
 class _Way(NamedTuple):
@@ -94,4 +95,5 @@ class Arrivals:
         for stage in self._stages.values():
             if rows := sunk.get(stage.waiting):
                 ranked = self._register.rerank(stage, rows)
+                entered.again |= dict.fromkeys((row[1] for row in ranked), again.name)
                 entered.sunk.setdefault(stage.waiting, []).extend(ranked)

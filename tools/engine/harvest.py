@@ -25,10 +25,11 @@ from ..journal.instance import SIGNALS
 from .committer import Committer
 from .executor import Executor
 from .job import Job
+from .marks import REASON
 from .monitor import Monitor
 from .pools import Pools
 from .receiver import receiver
-from .stage import Finisher
+from .stage import Finisher, Task
 from .threads import ThreadExecutor
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Harvest:
                     self._note_end,
                     feeders,
                     work.begun if isinstance(work, Finisher) else tuple,
+                    self._record_of_failure,
                 )
             )
         return monitors
@@ -92,6 +94,7 @@ class Harvest:
         self._listen_for_stops()
         new = self.pools.discover(*self.job.seeds)
         self._call(ticks)
+        self._tell_of_killers()
         self._committer.start()
         for monitor in self.monitors:
             monitor.start()
@@ -140,6 +143,24 @@ class Harvest:
             self.pools.close()
         else:
             logger.warning("the graph does not answer: what it was given is harvested again")
+
+    def give_up(self, stage: str, uris: Sequence[str], reason: str) -> int:
+        """Those of these that wait in this stage fail now, such as all of a host; how many."""
+        return sum(each.give_up(uris, reason) for each in self.monitors if each.stage.name == stage)
+
+    def _record_of_failure(self, task: Task, reason: str) -> object:
+        try:
+            return self.job.failed(task, reason)
+        except Exception:
+            logger.exception("what failed is not stored: %s uri=%r", task.stage.name, task.uri)
+            return None
+
+    def _tell_of_killers(self) -> None:
+        """Whoever killed its process could not be brought home: it is done at every start, for this
+        one too may be killed before."""
+        told = (self._record_of_failure(task, REASON) for task in self.pools.killers())
+        if records := [record for record in told if record is not None]:
+            self.job.store(records)
 
     def _check_identity(self) -> None:
         """A state folder belongs to one harvest."""

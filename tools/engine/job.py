@@ -20,7 +20,7 @@ from ..journal.reader import WholeFile
 if TYPE_CHECKING:  # a report needs no pools
     from .committer import Store
     from .harvest import Harvest
-    from .stage import Found, Stage, Worker
+    from .stage import Found, Stage, Task, Worker
 
 Cell = str | int
 
@@ -200,6 +200,11 @@ class Job:
         return None
 
     def close(self) -> None: ...
+
+    def failed(self, task: Task, reason: str) -> object:
+        """What is to be stored of one that nobody tries again, before it goes to `failed`; None if
+        nothing is. At the next start again for one that killed its process."""
+        return None
 
     # --- how far it is ---------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ that of no other task, of this process or any before it. Limit: `Pools` has the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from .stage import Stage, Task
@@ -46,11 +46,13 @@ class Leases:
         """False for a task that was taken back meanwhile: whatever it brings comes too late."""
         return task.token in self._by_token
 
-    def sink(self, rows: Iterable[Row]) -> set[int]:
-        """These rows have another depth; the ids of those that are handed out."""
+    def sink(self, rows: Iterable[Row], again: Mapping[int, str]) -> set[int]:
+        """These rows have another depth, and are to be seen again by these stages; the ids of
+        those that are handed out."""
         found = [(task, row) for row in rows if (task := self.task_of(row[2]))]
         for task, row in found:
             task.depth, task.rank = row[3], task.stage.rank(row[3], task.priority)
+            task.again = again.get(task.id)
         return {task.id for task, _ in found}
 
     def with_token(self, token: int) -> Task | None:

@@ -1,4 +1,4 @@
-"""Decides what of one stage is handed out when, and what becomes of each error.
+"""Decides what of one stage is handed out when.
 
 Promise: never more tasks at once than the stage allows; a task that ends frees its place at once;
 the monitor ends exactly when there can be no more work. A source that answers nobody makes the
@@ -8,34 +8,19 @@ stage wait with growing pauses and spends nobody's attempts.
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 
-from ..errors import (
-    NO_FILES,
-    ComeBack,
-    Fatal,
-    GiveUp,
-    HarvestError,
-    Interrupted,
-    RetryLater,
-    StopHarvest,
-    Unavailable,
-    no_more_files,
-)
-from .committer import Committer, TakenBack
-from .executor import Answer, Executor, Verdict
+from ..errors import Fatal, StopHarvest
+from .committer import Committer
+from .executor import Answer, Executor
 from .pools import Pools
+from .returns import Failed, Returns, no_record
 from .stage import Done, Stage, Task
 
 logger = logging.getLogger(__name__)
 
-FIRST_RETRY_S = 2.0
-LONGEST_RETRY_S = 3600.0
-FIRST_REST_S = 1.0
-LONGEST_REST_S = 300.0
 LONG_HOLD_S = 300.0  # for a shorter one nobody is ended with less than it could get
 LONGEST_WAIT_S = 30.0  # a wait is only ever a hint: state is looked at again after it
 
@@ -51,6 +36,7 @@ class Monitor(Thread):
         on_end: Callable[[Fatal | None], None],
         feeders: Sequence[Monitor] = (),
         begun: Callable[[], Sequence[str]] = tuple,
+        failed: Failed = no_record,
     ) -> None:
         """`begun` names URIs that something has been gathered for."""
         super().__init__(name=f"monitor {stage.name}", daemon=True)
@@ -58,17 +44,15 @@ class Monitor(Thread):
         self._pools = pools
         self._executor = executor
         self._begun = begun
-        self._committer = committer
-        self._attempts = attempts
         self._on_end = on_end
         self._feeders = feeders
         self._is_paused = False
         self._is_stopping = False
         self._holds: dict[str, str] = {}  # who holds it, and why
         self._held_since = 0.0
-        self._rests = 0  # pauses in a row since somebody last got an answer
-        self._rest_until = 0.0
-        self._outage: tuple[float, str] | None = None  # since when, and why
+        self._returns = Returns(
+            stage, pools, committer, attempts, failed, self._hand_out, self._end_at_once
+        )
 
     # --- asked from outside ----------------------------------------------------------------
 
@@ -100,8 +84,7 @@ class Monitor(Thread):
     @property
     def outage(self) -> tuple[float, str]:
         """For how long nobody has got an answer, and why; 0 if somebody does."""
-        since, reason = self._outage or (time.monotonic(), "")
-        return time.monotonic() - since if reason else 0.0, reason
+        return self._returns.rests.outage
 
     def is_over(self) -> bool:
         """Nothing runs, nothing waits here or may still come from the stages before."""
@@ -179,12 +162,10 @@ class Monitor(Thread):
         return 0 if self._holds else self._places()
 
     def _places(self) -> int:
-        if self._is_paused or self._is_stopping:
-            return 0
-        if time.monotonic() < self._rest_until:
+        if self._is_paused or self._is_stopping or self._returns.rests.seconds_left:
             return 0
         places = min(self.stage.workers, self._executor.places(self.stage.name))
-        if self._rests:  # one task goes ahead
+        if self._returns.rests:  # one task goes ahead
             places = min(places, 1)
         active = self._pools.count(self.stage.active)
         if self.stage.limit is not None:
@@ -201,7 +182,7 @@ class Monitor(Thread):
         waits = [LONGEST_WAIT_S]
         if (due := self._pools.seconds_to_next_due(self.stage)) is not None:
             waits.append(due + 0.001)
-        if (rest := self._rest_until - time.monotonic()) > 0:
+        if rest := self._returns.rests.seconds_left:
             waits.append(rest)
         return min(waits)
 
@@ -214,81 +195,12 @@ class Monitor(Thread):
     # --- what comes back -------------------------------------------------------------------
 
     def came(self, task: Task, result: Done | Exception, answer: Answer) -> None:
-        if isinstance(result, Done):
-            self._committer.put(task, result, lambda task, error: self._ended(task, error, answer))
-        else:
-            self._ended(task, result, answer)
+        self._returns.came(task, result, answer)
 
-    def _ended(self, task: Task, error: Exception | None, answer: Answer) -> None:
-        """The task has moved on, or the error says what becomes of it; its place is free."""
-        try:
-            self._conclude(task, error, answer)
-            self._hand_out()
-        except Fatal as fatal:
-            self._on_end(fatal)
+    def give_up(self, uris: Sequence[str], reason: str) -> int:
+        """Those of these that wait here fail now, all for one reason; how many."""
+        return self._returns.give_up(uris, reason)
 
-    def _conclude(self, task: Task, error: Exception | None, answer: Answer) -> None:
-        verdict: Verdict = "again"
-        try:
-            if error is None:
-                self._rests, self._outage = 0, None
-                verdict = "settled"
-            elif isinstance(error, TakenBack):
-                verdict = "stale"
-            else:
-                self._settle(task, self._judge(task, error))
-        finally:
-            answer(verdict)  # in any case: until then the place is not free
-
-    def _judge(self, task: Task, error: Exception) -> HarvestError:
-        """What the system lacks is nobody's fault; what nobody foresaw is a bug."""
-        if isinstance(error, HarvestError):
-            return error
-        if isinstance(error, OSError) and error.errno in NO_FILES:
-            return no_more_files(error)
-        if isinstance(error, MemoryError):  # perhaps for this one only: others go on
-            return RetryLater("there is not enough memory for it")
-        logger.error("Worker %s uri=%r", self.stage.name, task.uri, exc_info=error)  # the evidence
-        return GiveUp(f"a bug in Sheaf: {error!r}")
-
-    def _settle(self, task: Task, error: HarvestError) -> None:
-        """The error says what becomes of the task."""
-        reason = str(error)
-        match error:
-            case Fatal():
-                self.stop()  # first of all: else this very task would be handed out again
-                self._on_end(error)
-                self._pools.retry_later(task, reason, spent=False)
-            case Interrupted():
-                self._pools.retry_later(task, reason, spent=False)
-            case Unavailable():
-                self._rest(reason, error.delay)
-                self._pools.retry_later(task, reason, spent=False)
-            case ComeBack():
-                logger.info("Monitor %s postponed uri=%r: %s", self.stage.name, task.uri, reason)
-                self._pools.retry_later(task, reason, error.delay, spent=False)
-            case RetryLater() if task.attempts + 1 < self._attempts:
-                delay = FIRST_RETRY_S * 2**task.attempts * random.uniform(0.5, 1.5)
-                delay = min(error.delay or delay, LONGEST_RETRY_S)
-                logger.info("Monitor %s postponed uri=%r: %s", self.stage.name, task.uri, reason)
-                self._pools.retry_later(task, reason, delay)
-            case RetryLater():
-                self._give_up(task, f"{reason} (after {self._attempts} attempts)")
-            case _:
-                self._give_up(task, reason)
-
-    def _give_up(self, task: Task, reason: str) -> None:
-        logger.warning("Monitor %s failed uri=%r: %s", self.stage.name, task.uri, reason)
-        self._pools.give_up(task, reason)
-
-    def _rest(self, reason: str, asked: float | None) -> None:
-        """The whole stage waits; tasks that were under way together count as one reason."""
-        with self._pools.changed:
-            if time.monotonic() < self._rest_until:
-                return
-            self._rests += 1
-            self._outage = self._outage or (time.monotonic(), reason)
-            pause = min(FIRST_REST_S * 2 ** (self._rests - 1), LONGEST_REST_S)
-            pause = max(pause * random.uniform(0.8, 1.2), asked or 0.0)
-            self._rest_until = time.monotonic() + pause
-            logger.warning("Monitor %s waits %.2f s: %s", self.stage.name, pause, reason)
+    def _end_at_once(self, error: Fatal) -> None:
+        self.stop()
+        self._on_end(error)

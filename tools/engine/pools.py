@@ -14,14 +14,18 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
+from .marks import REASON
 from .pool import Pool
 from .reopening import Reopening
 from .rows import Register
 from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
+
+FINISHED = "finished"
 
 
 class Pools(Reopening):
@@ -124,13 +128,22 @@ class Pools(Reopening):
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
+        self.give_up_all((task, reason))
+
+    def give_up_all(self, *failures: tuple[Task, str]) -> set[int]:
+        """The tokens of those that were parked, not being taken back meanwhile."""
         with self.changed:
-            if self._leases.holds(task):
-                with self._register.transaction():
+            live = [each for each in failures if self._leases.holds(each[0])]
+            if not live:
+                return set()
+            with self._register.transaction():
+                for task, reason in live:
                     self._register.leave(
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
                     )
+            for task, _ in live:
                 self._release(task)
+            return {task.token for task, _ in live}
 
     def lane_changed(self, lane: str) -> None:
         """Somebody has set another moment for this lane: whoever waits for it looks again."""
@@ -197,6 +210,15 @@ class Pools(Reopening):
                 return task.stage.active
             return self._register.pool_of(uri)
 
+    def killers(self) -> Iterator[Task]:
+        """What is in `failed` because its process died with it again and again: nobody could bring
+        that home. The tasks are handed out to nobody."""
+        for stage in self._stages.values():
+            with self.changed:
+                waited = self._register.ids[stage.waiting]
+                rows = self._register.read(sql.KILLERS, REASON, waited)
+            yield from self._leases.make(stage, rows)
+
     def uris(self, pool: str) -> Iterator[str]:
         """Every URI of a pool in the order of discovery, as of when each thousand is read."""
         if pool.startswith("on_"):
@@ -232,20 +254,21 @@ class Pools(Reopening):
         """What a transaction let in is known in memory, too."""
         self._waiting.enter(entered.rows)
         for pool, rows in entered.sunk.items():
-            leased = self._leases.sink(rows)
+            leased = self._leases.sink(rows, entered.again)
             self._waiting.change(pool, [row for row in rows if row[1] not in leased])
         self._wake_for_lanes()
 
     def _move_on(self, steps: Sequence[tuple[Task, Done]]) -> dict[str, list[Row]]:
         """Write the moves; by waiting pool, the rows that enter it."""
-        groups: dict[tuple[str, str, int | None], list[Task]] = {}
+        groups: dict[tuple[str, str, int | None, str | None], list[Task]] = {}
         for task, done in steps:
-            stage = self._stages.get(done.to[3:])
+            to = _aim(task, done)
+            stage = self._stages.get(to[3:])
             rank = stage.rank(task.depth, task.priority) if stage else None
-            groups.setdefault((task.stage.name, done.to, rank), []).append(task)
+            groups.setdefault((task.stage.name, to, rank, done.reason), []).append(task)
         entering: dict[str, list[Row]] = {}
-        for (_, to, rank), tasks in groups.items():
-            self._register.leave(tasks, to, rank)
+        for (_, to, rank, reason), tasks in groups.items():
+            self._register.leave(tasks, to, rank, reason=reason)
             if to in self._waiting:
                 stage = self._stages[to[3:]]
                 rows = [_row(task, stage, rank, 0) for task in tasks]
@@ -272,6 +295,12 @@ class Pools(Reopening):
     def _wake_for_lanes(self) -> None:
         if self._waiting.is_sooner_than_told():
             self.changed.notify_all()
+
+
+def _aim(task: Task, done: Done) -> str:
+    """Who sank while it was at work may have been judged by its old depth: it comes round again."""
+    is_over = done.to == FINISHED and task.again is not None
+    return f"to_{task.again}" if is_over else done.to
 
 
 def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:

@@ -89,6 +89,9 @@ class Task:
     priority: int = 0
     note: str | None = None
     lane: str | None = None
+    seconds: float | None = field(default=None, repr=False, compare=False)  # until its result came
+    luggage: object = field(default=None, repr=False, compare=False)  # None: gone, or never was
+    again: str | None = field(default=None, compare=False)  # it sank meanwhile: the stage to see
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class Done:
     found: Sequence[Found] = ()
     records: object = None  # only the job knows what it is
     tally: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None  # why, if it goes to `failed`
+    luggage: object = None  # not stored: for the next stage's task of this URI, if it is near
 
     @property
     def reason_group(self) -> str:

@@ -114,9 +114,8 @@ BY_PREFIX = (
     "SELECT id, uri, pool = ?1 AND (?2 IS NULL OR moved < ?2) FROM uri "
     "WHERE uri >= ?3 AND uri < ?4 ORDER BY uri LIMIT ?5"
 )
-BY_NAMES = (
-    f"SELECT id FROM uri WHERE pool = {FINISHED} AND uri IN (SELECT value FROM json_each(?))"
-)
+KILLERS = f"SELECT {COLUMNS} FROM uri WHERE pool = {FAILED} AND reason = ? AND failed_in = ?"
+BY_NAMES = f"SELECT id FROM uri WHERE pool = {FINISHED} AND uri IN (SELECT value FROM json_each(?))"
 BY_AGE = "SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = ? AND (?4 IS NULL OR moved < ?4)"
 BY_DEPTHS = (
     "SELECT id FROM uri WHERE id > ? AND id <= ? "

@@ -31,7 +31,7 @@ from tools.add import Entity, Graph, Relation
 from tools.conceptnet.dump import stream
 from tools.conceptnet.dump.stream import Streamer
 from tools.conceptnet.rules import RELATIONS, Filter
-from tools.engine import monitor
+from tools.engine import rests
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Stage, Task
 from tools.errors import GiveUp, StopHarvest, Unavailable, UsageError
@@ -48,7 +48,7 @@ BAD = [b"short\n", b"a\tb\tc\td\te\tf\n", WORLD[0][:-3] + b"\n", b"\xff" + WORLD
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     set_small(monkeypatch.setattr)
-    monkeypatch.setattr(monitor, "FIRST_REST_S", 0.01)
+    monkeypatch.setattr(rests, "FIRST_S", 0.01)
 
 
 @pytest.fixture
