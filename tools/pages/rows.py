@@ -59,10 +59,10 @@ def by_columns(records: Iterable[object], columns: Columns) -> list[list[Any]]:
 # --- links -----------------------------------------------------------------------------------
 
 
-def analysed_row(page: Analysed, words: Mapping[str, int]) -> list[Any]:
+def analysed_row(page: Analysed) -> list[Any]:
     sub_urls = as_json(list(dict.fromkeys(link.url for link in page.links)))
     extra = None if page.extra is None else as_json(dict(page.extra))
-    counted = sum(words.values()) if words else None
+    counted = sum(page.words.values()) if page.words else None
     return [
         *(page.url, page.charset, page.remark, sub_urls),
         *(counted, page.title, page.canonical, extra),
@@ -96,50 +96,29 @@ def read_links(sub_urls: str, special: str | None) -> list[Link]:
 # --- words -----------------------------------------------------------------------------------
 
 
-def storable_words(words: Mapping[str, int]) -> Mapping[str, int]:
-    """Nearly always as they are. Two that are the same when cleaned are one."""
-    if not words or (max(map(len, words)) <= LONGEST_WORD // 4 and _is_storable("".join(words))):
-        return words
+def words_as_json(words: Mapping[str, int]) -> str:
+    """Nearly always as they are: without what no index takes, and two that are the same when
+    cleaned are one."""
+    if not words or max(map(len, words)) <= LONGEST_WORD // 4:
+        text = as_json(words)
+        if "\\u" not in text:
+            return text
     cleaned: Counter[str] = Counter()
     for word, count in words.items():
         cleaned[storable(word)] += count
-    return {word: n for word, n in cleaned.items() if word and len(word.encode()) <= LONGEST_WORD}
+    return as_json({word: n for word, n in cleaned.items() if _is_indexable(word)})
 
 
-def _is_storable(text: str) -> bool:
-    return text == storable(text)
+def _is_indexable(word: str) -> bool:
+    return 0 < len(word.encode()) <= LONGEST_WORD
 
 
-def packed(words: Mapping[str, int]) -> bytes:
-    return _PACK.compress(as_json(words).encode())
+def packed(text: str) -> bytes:
+    return _PACK.compress(text.encode())
 
 
-def unpacked(counts: bytes) -> dict[str, int]:
-    words: dict[str, int] = orjson.loads(_UNPACK.decompress(counts))
-    return words
-
-
-class Tally:
-    """How a batch changes the words of the table: counts and pages."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.pages: Counter[str] = Counter()
-        self.fewer: set[str] = set()
-
-    def add(self, words: Mapping[str, int]) -> None:
-        self.pages.update(words.keys())
-        counts = self.counts
-        for word, count in words.items():
-            counts[word] = counts.get(word, 0) + count
-
-    def take_off(self, words: Mapping[str, int]) -> None:
-        self.pages.subtract(words.keys())
-        self.counts.subtract(words)
-        self.fewer.update(words)
-
-    def rows(self) -> list[tuple[str, int, int]]:
-        return [(word, count, self.pages[word]) for word, count in sorted(self.counts.items())]
+def unpacked(counts: bytes) -> str:
+    return _UNPACK.decompress(counts).decode()
 
 
 # --- hosts -----------------------------------------------------------------------------------

@@ -37,7 +37,6 @@ from .page import (
 )
 from .paths import merged
 from .rows import (
-    Tally,
     analysed_row,
     as_json,
     by_columns,
@@ -46,9 +45,9 @@ from .rows import (
     packed,
     read_links,
     special_links,
-    storable_words,
     unpacked,
     without_analysis,
+    words_as_json,
 )
 from .table import PATHS_KEPT, Admitted, Counts, Known, Linking, Word, Written
 
@@ -228,26 +227,25 @@ class SqlTable(ABC):
 
     def _analyse(self, records: Iterable[Analysed], now: str) -> set[str]:
         wanted, dropped = firsts(records)
-        words = {url: storable_words(each.words) for url, each in wanted.items()}
-        rows = [analysed_row(each, words[url]) for url, each in wanted.items()]
-        ids = {url: id for id, url in self._change(say.ANALYSE, rows, now=now)}
-        self._write_words({id: words[url] for url, id in ids.items()})
-        special = [(id, special_links(wanted[url].links)) for url, id in ids.items()]
+        rows = [analysed_row(each) for each in wanted.values()]
+        taken = self._change(say.ANALYSE, rows, now=now)
+        pages = [(id, wanted[url]) for id, url in taken]
+        self._write_words({id: words_as_json(each.words) for id, each in pages})
+        special = [(id, special_links(each.links)) for id, each in pages]
         self._change(say.DELETE_LINKS, [id for id, links in special if links is None])
         self._change(say.WRITE_LINKS, [row for row in special if row[1] is not None])
-        return dropped | (wanted.keys() - ids.keys())
+        return dropped | (wanted.keys() - {url for _, url in taken})
 
-    def _write_words(self, words: dict[int, Any]) -> None:
+    def _write_words(self, words: dict[int, str]) -> None:
         """What a page had before is taken off again."""
-        tally = Tally()
-        for _, counts in (before := self._change(say.READ_PAGE_WORDS, list(words))):
-            tally.take_off(unpacked(counts))
-        for counts in words.values():
-            tally.add(counts)
-        self._change(say.COUNT_WORDS, tally.rows())
-        self._change(say.DELETE_WORDS, sorted(tally.fewer))
-        self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
-        self._store_page_words([(id, packed(each)) for id, each in words.items() if each])
+        if before := self._change(say.READ_PAGE_WORDS, list(words)):
+            old = f"[{','.join(unpacked(counts) for _, counts in before)}]"
+            self._run(say.TAKE_OFF_WORDS, rows=old)
+            self._run(say.DELETE_WORDS, rows=old)
+            self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
+        if new := {id: text for id, text in words.items() if text != "{}"}:
+            self._run(say.COUNT_WORDS, rows=f"[{','.join(new.values())}]")
+            self._store_page_words([(id, packed(text)) for id, text in new.items()])
 
     def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
         at_place = {(row[6], row[7]): row for row in captures}
@@ -317,7 +315,7 @@ class SqlTable(ABC):
 
     def words_of(self, url: str) -> dict[str, int]:
         rows = self._ask(say.READ_WORDS_OF, url=url)
-        return unpacked(rows[0][0]) if rows else {}
+        return orjson.loads(unpacked(rows[0][0])) if rows else {}
 
     def counts(self) -> Counts:
         return Counts(*(dict(self._ask(statement)) for statement in say.READ_COUNTS))

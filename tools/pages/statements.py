@@ -172,7 +172,6 @@ HOST_SET = {
 }
 HOST_ADDED = {"pages": "int", "failures": "int", "bytes": "int", "seconds": "real"}
 HOST = {"name": "text", **HOST_SET, **HOST_ADDED}
-WORD = {"word": "text", "count": "int", "pages": "int"}
 PAGE_LINKS = {"page": "int", "links": "text"}
 NOW = "CAST(:now AS {moment})"
 MOMENTS = ("fetched_at", "created_at", "updated_at")
@@ -263,8 +262,15 @@ LENGTHEN_FILES = f"""INSERT INTO files (name, bytes)
     SELECT name, bytes FROM {_rows({"name": "text", "bytes": "int"})} WHERE true
     ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes WHERE excluded.bytes > files.bytes"""
 WRITE_HOSTS = _upsert("hosts", HOST, ("name",), kept=tuple(HOST_SET), added=tuple(HOST_ADDED))
-COUNT_WORDS = _upsert("words", WORD, ("word",), added=("count", "pages"))
-DELETE_WORDS = f"DELETE FROM words WHERE count <= 0 AND word IN {_listed('text')}"
+_COUNTED = """INSERT INTO words (word, count, pages)
+    SELECT member.key, {sign}sum(CAST({{number}} AS {{int}})), {sign}count(*)
+    FROM {{each}} CROSS JOIN {{members}} WHERE true GROUP BY member.key
+    ON CONFLICT (word) DO UPDATE
+    SET count = words.count + excluded.count, pages = words.pages + excluded.pages"""
+COUNT_WORDS = _COUNTED.format(sign="")
+TAKE_OFF_WORDS = _COUNTED.format(sign="-")
+DELETE_WORDS = """DELETE FROM words WHERE count <= 0
+    AND word IN (SELECT member.key FROM {each} CROSS JOIN {members})"""
 DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
 CLAIM = "INSERT INTO harvest VALUES (:id)"
 LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes

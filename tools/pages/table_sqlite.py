@@ -30,8 +30,10 @@ DIALECT = Dialect(
         "blob": "BLOB",
         "strict": " STRICT",
         "keyed": " STRICT, WITHOUT ROWID",
-        "each": "json_each(:rows)",
+        "each": "json_each(:rows) AS each",
         "element": "value",
+        "members": "json_each(each.value) AS member",
+        "number": "member.value",
         **{name: name for name in MOMENTS},
     }
 )

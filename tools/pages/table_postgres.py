@@ -1,0 +1,204 @@
+"""The table of pages in PostgreSQL.
+
+Promise: a server that goes away is `Unavailable` and spends nobody's attempt; when it is back the
+next call connects anew. Each wait has a deadline, of which the server is told, too. Limit: whether
+a commit was made that was cut off nobody knows; the same records again change nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from ..base.credentials import hidden
+from ..errors import (
+    GiveUp,
+    HarvestError,
+    StateDamaged,
+    StopHarvest,
+    Unavailable,
+    Unreachable,
+    UsageError,
+)
+from .sql_table import Row, SqlTable
+from .statements import MOMENTS, SCHEMA, Dialect
+from .table import PATHS_KEPT
+
+CONNECT_S = 10
+STATEMENT_S = 300
+SETTINGS: dict[str, Any] = {
+    "connect_timeout": CONNECT_S,
+    "tcp_user_timeout": 60_000,
+    "keepalives_idle": 30,
+    "application_name": "sheaf",
+    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s -c TimeZone=UTC "
+    f"-c idle_in_transaction_session_timeout={STATEMENT_S}s -c client_min_messages=warning",
+}
+DIALECT = Dialect(
+    {
+        "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        "key": "bigint PRIMARY KEY",
+        "name": 'text COLLATE "C"',  # sorted as SQLite does
+        "text": "text",
+        "int": "bigint",
+        "real": "double precision",
+        "moment": "timestamptz",
+        "blob": "bytea",
+        "strict": "",
+        "keyed": "",
+        "each": "jsonb_array_elements(CAST(:rows AS jsonb)) AS each (value)",
+        "element": "value #>> '{}'",
+        "members": "jsonb_each_text(each.value) AS member (key, number)",
+        "number": "member.number",
+        **{name: f'to_char({name}, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')' for name in MOMENTS},
+    },
+    mark=r"%(\1)s",
+)
+COLUMNS = """SELECT table_name, column_name FROM information_schema.columns
+    WHERE table_schema = current_schema()"""
+PAGE_WORDS = """INSERT INTO page_words
+    SELECT * FROM unnest(CAST(%s AS bigint[]), CAST(%s AS bytea[]))
+    ON CONFLICT (page) DO UPDATE SET counts = excluded.counts"""
+
+
+class PostgresPages(SqlTable):
+    def __init__(
+        self, address: str, password: str, writable: bool = True, paths_kept: int = PATHS_KEPT
+    ) -> None:
+        """One that is only read is there already."""
+        super().__init__(hidden(address), paths_kept)
+        self._settings = _settings(address, password)
+        self._writer = Connection(self.name, self._settings)
+        self._reader = Connection(self.name, self._settings)
+        try:
+            self._prepare(writable)
+        except Unavailable as error:
+            raise Unreachable(str(error)) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, writable: bool) -> None:
+        there = self._reader.ask(COLUMNS)
+        self._check_tables(there)
+        if writable:
+            with self._writer.transaction():
+                for statement in DIALECT.said(SCHEMA).split(";\n"):
+                    if statement.strip():
+                        self._writer.run(statement)
+        elif "pages" not in {table for table, _ in there}:
+            raise UsageError(f"{self.name} has no table of pages")
+
+    def close(self) -> None:
+        self._writer.close()
+        self._reader.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._writer.transaction():
+            yield
+
+    def _run(self, statement: str, **values: object) -> list[Row]:
+        return self._writer.run(DIALECT.said(statement), values)
+
+    def _ask(self, statement: str, **values: object) -> list[Row]:
+        return self._reader.ask(DIALECT.said(statement), values)
+
+    def _store_page_words(self, counts: Sequence[tuple[int, bytes]]) -> None:
+        if counts:
+            pages, packed = zip(*counts, strict=True)
+            self._writer.run(PAGE_WORDS, [list(pages), list(packed)])
+
+
+class Connection:
+    """To one server, for one thread at a time; made when it is needed, and anew when it broke."""
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        self._name = name
+        self._settings = settings
+        self._turn = Lock()
+        self._db: psycopg.Connection[Row] | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._turn, self._explained(), self._connected().transaction():
+            yield
+
+    def run(self, statement: str, values: Any = None) -> list[Row]:
+        """Inside a transaction: one that broke is not begun anew amid it."""
+        cursor = self._open().execute(statement, values, prepare=values is not None)
+        return cursor.fetchall() if cursor.description else []
+
+    def ask(self, statement: str, values: Any = None) -> list[Row]:
+        with self._turn, self._explained():
+            return self._connected().execute(statement, values, prepare=True).fetchall()
+
+    def _open(self) -> psycopg.Connection[Row]:
+        if self._db is None:
+            raise psycopg.InterfaceError("no transaction has begun")
+        return self._db
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _connected(self) -> psycopg.Connection[Row]:
+        if self._db is None or self._db.closed:
+            self._db = psycopg.connect(**self._settings, autocommit=True)
+        return self._db
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What the driver raises, as what to do next."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise explained(error, self._name) from error
+
+
+def _settings(address: str, password: str) -> dict[str, Any]:
+    try:
+        given = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:  # its text may hold a password
+        raise UsageError(
+            f"the database {hidden(address)} is not known: write it like postgresql://user@host/db"
+        ) from None
+    if "password" in given:
+        raise UsageError(
+            f"the password of {hidden(address)} must not stand in the address: give it in "
+            "SHEAF_DATABASE_PASSWORD or in a file that only you can read"
+        )
+    return {**SETTINGS, **given, **({"password": password} if password else {})}
+
+
+REFUSED = (
+    errors.DiskFull,
+    errors.InsufficientPrivilege,
+    errors.ReadOnlySqlTransaction,
+)
+LOST = (errors.UndefinedTable, errors.UndefinedColumn)
+BAD_RECORDS = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    errors.ProgramLimitExceeded,
+)
+
+
+def explained(error: psycopg.Error, name: str) -> HarvestError | psycopg.Error:
+    said = " ".join(str(error).split())
+    if isinstance(error, REFUSED):
+        return StopHarvest(f"{name} cannot be written ({said}): fix this, then start again")
+    if isinstance(error, LOST):
+        return StateDamaged(f"{name} has lost a table of this crawl ({said}): bring it back")
+    if isinstance(error, BAD_RECORDS):
+        return GiveUp(f"{name} does not take these records: {said}")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return Unavailable(f"{name} cannot be reached: {said}")
+    return error
