@@ -131,7 +131,7 @@ class Archive:
 
     def append(self, domain: str, packed: Packed) -> list[Place]:
         """Where each of its records is now. All of them, or an error and none."""
-        self._check()
+        self.check()
         with self._told():
             growing = self._growing(label(domain))
             try:
@@ -164,7 +164,7 @@ class Archive:
         """Before the table's commit. Durable: all that was appended is on the disk when this
         returns. Else it is at least every second, and after a power cut `cut_back` tells what was
         lost; a kill loses nothing either way."""
-        self._check()
+        self.check()
         if durable or time.monotonic() - self._synced_at > FLUSH_EVERY_S:
             for path in [*self._unsynced]:
                 self._sync(path)
@@ -245,7 +245,8 @@ class Archive:
         except OSError as error:
             self._failure = error
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Is it still the one we began with, and has it taken all so far?"""
         if self._failure is not None:
             raise self._unwritable(self._failure)
         if self._place is not None:

@@ -136,6 +136,10 @@ class Harvest:
             monitor.stop()
         self._notes.put(error)
 
+    def request_stop(self) -> None:
+        """As somebody would who asks from outside; any thread may."""
+        self._notes.put("stop")
+
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
         self._executor.close(0.0)  # `run` gave them their time

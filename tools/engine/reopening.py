@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from . import statements as sql
 from .notes import Notes
-from .rows import Register, as_json
+from .rows import Register
 from .stage import Stage
+from .statefile import as_json
 from .waiting import Waiting
 
 STRETCH = 5000  # rows looked at, or moved, in one step
@@ -95,6 +96,12 @@ class Reopening(Notes):
         """How many of a waiting pool have which rank, those at work counted where they wait; none
         where nobody is ranked. Nobody waits for it."""
         return dict(self._register.look(sql.RANKS, self._register.ids[pool]))
+
+    def in_lane(self, stage: Stage, lane: str) -> list[str]:
+        """Some of those that wait in a lane, due or not."""
+        with self.changed:
+            rows = self._register.read(sql.IN_LANE, self._register.ids[stage.waiting], lane)
+            return [uri for (uri,) in rows]
 
     def lanes(self, stage: Stage, most: int = 10) -> list[LaneWaiting]:
         """The lanes in which most wait. Nobody waits for it."""

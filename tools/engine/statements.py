@@ -97,6 +97,10 @@ LANES = f"""WITH RECURSIVE each_(lane) AS (
     WHERE each_.lane IS NOT NULL)
 SELECT lane FROM each_ WHERE lane IS NOT NULL"""
 IN_LANES = f"SELECT count(*) {LANED}"
+IN_LANE = (
+    "SELECT uri FROM uri INDEXED BY lanes WHERE pool = ? AND lane = ? AND lane IS NOT NULL "
+    f"AND {UNHELD} LIMIT 1000"
+)
 LONGEST_LANES = f"SELECT lane, count(*) {LANED} AND {UNHELD} GROUP BY lane ORDER BY 2 DESC LIMIT ?2"
 RANKS = (
     "SELECT rank, count(*) FROM uri "

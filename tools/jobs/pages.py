@@ -13,6 +13,7 @@ from threading import Event
 
 from ..archive.origin import Origin
 from ..archive.store import Archive
+from ..base.credentials import hidden
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
@@ -115,7 +116,7 @@ class PagesJob(Job):
     # --- from the start to the end ---------------------------------------------------------
 
     def open(self, harvest: Harvest) -> None:
-        self._crawl.begin(harvest.pools, self._table, self._archive, self._control)
+        self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
 
     def finish(self, harvest: Harvest) -> None:
@@ -148,7 +149,7 @@ class PagesJob(Job):
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
-        return {"archive": pages.archive, "page table": self._table.name}
+        return {"archive": pages.archive, "page table": hidden(pages.database)}
 
 
 def dropped_by(names: Sequence[str]) -> DropParameters:

@@ -11,6 +11,7 @@ import logging
 import time
 import uuid
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ import orjson
 from ..archive.store import Archive
 from ..documents.address import DropParameters, as_seed, identity
 from ..engine.pools import Pools
+from ..engine.stage import Stage
 from ..errors import StateDamaged, UsageError
 from ..pages.control import Control
 from ..pages.open_table import is_server, sqlite_path
@@ -100,8 +102,16 @@ class Crawl:
 
     # --- the start -------------------------------------------------------------------------
 
-    def begin(self, pools: Pools, table: PageTable, archive: Archive, control: Control) -> None:
+    def begin(
+        self,
+        pools: Pools,
+        stages: Sequence[Stage],
+        table: PageTable,
+        archive: Archive,
+        control: Control,
+    ) -> None:
         """Afterwards archive, table and pools agree, and the seeds have their rows."""
+        self._stages = {stage.name: stage for stage in stages}
         table.claim(self.id)
         self._put_right(pools, table, archive)
         table.admit([Child(link.url, link.address) for link in self.links])
@@ -110,7 +120,7 @@ class Crawl:
         self._widen(pools)
         pages = self._settings.pages
         if (age := pages.refetch_after_s) is not None:
-            again = pools.reopen("download", before=time.time() - age)
+            again = pools.reopen(self._stages["download"], before=time.time() - age)
             logger.info("%d pages are asked whether they have changed", again)
         texts = orjson.dumps([*dict.fromkeys([*self.seeds])]).decode()
         facts = {ID: self.id, SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
@@ -123,7 +133,7 @@ class Crawl:
         found = archive.cut_back(ends, closed)
         for short in found.short:
             urls = table.cut_back(short.file, short.bytes)
-            again = pools.reopen("download", uris=urls)
+            again = pools.reopen_named(self._stages["download"], urls)
             logger.warning(
                 "%s has lost its last %d bytes: %d pages of it are asked for again",
                 short.file,
@@ -152,8 +162,8 @@ class Crawl:
         facts, depth = self._past.facts, self._settings.pages.depth
         before = int(facts.get(DEPTH, depth))
         if facts.get(SCOPE, self._scope) != self._scope:
-            pools.reopen("control")
+            pools.reopen(self._stages["control"])
             logger.info("other pages belong to the crawl now: known links are looked at again")
         elif depth > before:
-            again = pools.deepen("control", before, depth)
+            again = pools.deepen(self._stages["control"], before, depth)
             logger.info("%d pages are looked at again: the depth is %d now", again, depth)

@@ -20,6 +20,7 @@ class Watch:
         self, harvest: Harvest, hosts: Hosts, archive: Archive, settings: PagesSettings
     ) -> None:
         self._harvest = harvest
+        self._download = harvest.job.stages[0]
         self._hosts = hosts
         self._archive = archive
         self._settings = settings
@@ -28,7 +29,7 @@ class Watch:
 
     def look(self) -> None:
         """Often: is the archive still ours, and is there time left?"""
-        self._archive.check_place()
+        self._archive.check()
         limit = self._settings.seconds
         if limit is not None and not self._has_ended and time.monotonic() - self._begun >= limit:
             self._has_ended = True
@@ -40,5 +41,10 @@ class Watch:
         for lane, _, reason in self._hosts.resting():
             hours = self._hosts.silent_for(lane) / HOUR_S
             if hours >= self._settings.host_patience_h:
-                number = self._harvest.give_up_lane("download", lane, f"the host is away: {reason}")
-                logger.warning("%s: %d pages are given up (%s)", lane, number, reason)
+                self._give_up(lane, f"the host is away: {reason}")
+
+    def _give_up(self, lane: str, reason: str) -> None:
+        pools, number = self._harvest.pools, 0
+        while urls := pools.in_lane(self._download, lane):
+            number += self._harvest.give_up("download", urls, reason)
+        logger.warning("%s: %d pages are given up (%s)", lane, number, reason)
