@@ -52,7 +52,7 @@ class Lanes:
         names: Callable[[], Iterable[str]],
     ) -> None:
         self.next_due: float | None = None
-        self.gate = stage.gate or Open()
+        self.gate = Open() if stage.gate is None else stage.gate  # one may be empty, and false
         self._is_fair = stage.order == "fair"
         self._read, self._names = read, names
         self._lanes: dict[str, Lane] = {}
