@@ -83,6 +83,8 @@ class Harvest:
                     self._record_of_failure,
                 )
             )
+        for monitor in monitors:
+            monitor.feed([each for each in monitors if each.stage.name in monitor.stage.fed_by])
         return monitors
 
     def run(self, *ticks: Callable[[], None]) -> None:

@@ -86,15 +86,22 @@ class Monitor(Thread):
         """For how long nobody has got an answer, and why; 0 if somebody does."""
         return self._returns.rests.outage
 
-    def is_over(self) -> bool:
-        """Nothing runs, nothing waits here or may still come from the stages before."""
+    def feed(self, more: Sequence[Monitor]) -> None:
+        """These bring it work too, though they come after it."""
+        self._feeders = (*self._feeders, *more)
+
+    def is_over(self, asking: frozenset[str] = frozenset()) -> bool:
+        """Nothing runs, nothing waits here or may still come from those that feed this stage; where
+        they feed each other in a circle, those who are asking already are not asked again."""
         with self._pools.changed:
             if self._pools.count(self.stage.active):
                 return False
             if self._is_stopping or self._is_limit_reached():
                 return True
             waiting = self._pools.count(self.stage.waiting)
-            return not waiting and all(feeder.is_over() for feeder in self._feeders)
+            asking = asking | {self.stage.name}
+            others = (each for each in self._feeders if each.stage.name not in asking)
+            return not waiting and all(feeder.is_over(asking) for feeder in others)
 
     def take_back(self) -> int:
         """Return what still runs to its pool; what is brought later is ignored."""

@@ -33,6 +33,7 @@ class Stage:
     deepest: int | None = None  # what is found below that does not enter
     kind: Literal["waits", "computes"] = "waits"
     queue: int | None = None  # how many may wait before those that bring more are held
+    fed_by: tuple[str, ...] = ()  # stages that bring it work, besides those before it
 
     @cached_property
     def waiting(self) -> str:

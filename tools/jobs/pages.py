@@ -73,13 +73,11 @@ class PagesJob(Job):
         urls = [link.url for link in crawl.links]
         self._control = Control(table, scope, urls, traps, pages.depth, pages.nofollow)
         archived = Archived(table, pages.archive, pages.analyse_max_bytes)
-        self.workers = {
-            "download": self._download(drop),
-            "analyse": Analyse(
-                archived, drop, pages.analyse_max_bytes, pages.words, extract_named(pages.extract)
-            ),
-            "control": self._control,
-        }
+        extract = extract_named(pages.extract)
+        most = pages.analyse_max_bytes
+        analyse = Analyse(archived, drop, most, pages.words, extract)
+        download = self._download(analyse, drop)
+        self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
         self.seeds = list(found_of(crawl.links))
         self._store = Store(self._archive, table)
@@ -91,16 +89,16 @@ class PagesJob(Job):
     def _with_gate(self, stage: Stage) -> Stage:
         return replace(stage, gate=self._hosts) if stage.lane is not None else stage
 
-    def _download(self, drop: DropParameters) -> Download:
+    def _download(self, analyse: Analyse, drop: DropParameters) -> Download:
         pages, table = self._settings.pages, self._table
         visitor = Visitor(self.client, self._hosts, pages.timeout_s)
         keeper, robots = Keeper(table), None
         if pages.robots == "obey":
-            rules = RobotsRules(table)
-            robots = RobotsTxt(visitor, keeper, rules, self._hosts, drop, pages.sitemaps)
+            rules = RobotsRules(table, self._hosts)
+            robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
         refetches = pages.refetch_after_s is not None
         limits = pages.max_bytes, pages.attempts, refetches
-        return Download(visitor, keeper, table, robots, drop, *limits)
+        return Download(visitor, keeper, table, analyse, robots, drop, *limits)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}

@@ -64,14 +64,14 @@ class Analyse:
         body = task.luggage if isinstance(task.luggage, Body) else self._archived(task.uri)
         if body is None:  # nobody keeps it, or the archive has lost it
             return Done("to_download")
-        analysed = self._analysed(task, body)
+        analysed = self.read(task, body)
         words = sum(analysed.words.values())
         tally = {"words": words, "links": len(analysed.links)}
         return Done(
             "to_control", records=Brought([analysed]), tally=tally, luggage=tuple(analysed.links)
         )
 
-    def _analysed(self, task: Task, body: Body) -> Analysed:
+    def read(self, task: Task, body: Body) -> Analysed:
         if is_sitemap(task.note):
             return Analysed(url=task.uri, links=self._of_sitemap(body))
         if not is_html(body.content_type, body.content):

@@ -17,7 +17,7 @@ from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
 from ..network.request import REDIRECTS
 from ..network.response import Response
-from .analyse import Body
+from .analyse import Analyse, Body
 from .brought import Brought
 from .keeper import Keeper, mime_of
 from .notes import address_in
@@ -40,6 +40,7 @@ class Download:
         visitor: Visitor,
         keeper: Keeper,
         table: PageTable,
+        analyse: Analyse,
         robots: RobotsTxt | None,
         drop: DropParameters,
         max_bytes: int,
@@ -49,6 +50,7 @@ class Download:
         self._visitor = visitor
         self._keeper = keeper
         self._table = table
+        self._analyse = analyse
         self._robots = robots
         self._drop = drop
         self._max_bytes = max_bytes
@@ -100,11 +102,14 @@ class Download:
     # --- what an answer means --------------------------------------------------------------
 
     def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
-        if "noarchive" not in _wishes(response):
-            self._keeper.keep(visit, response)
         body = Body(response.url, response.headers, response.body)
+        if "noarchive" in _wishes(response):  # it is read now or never
+            analysed = self._analyse.read(visit.task, body)
+            record = _fetched(visit, response, earlier)
+            return _done(visit, response, "to_control", record, analysed)
+        self._keeper.keep(visit, response)
         record = _fetched(visit, response, earlier)
-        return _done(visit, response, "to_analyse", record, body)
+        return _done(visit, response, "to_analyse", record, luggage=body)
 
     def _redirected(
         self, visit: Visit, response: Response, target: str, earlier: Page | None
@@ -113,7 +118,7 @@ class Download:
         link = Link(identity(target, self._drop), target, "redirect")
         record = _fetched(visit, response, earlier)
         record = replace(record, redirect=target, final=True, links=[link])
-        return _done(visit, response, "to_control", record, (link,))
+        return _done(visit, response, "to_control", record, luggage=(link,))
 
     def _unchanged(self, visit: Visit, response: Response) -> Done:
         self._keeper.keep_unchanged(visit, response)
@@ -167,7 +172,7 @@ def _fetched(visit: Visit, response: Response, earlier: Page | None) -> Fetched:
 
 
 def _done(
-    visit: Visit, response: Response, to: str, record: Record, luggage: object = None
+    visit: Visit, response: Response, to: str, *records: Record, luggage: object = None
 ) -> Done:
     size, is_failure = len(response.payload), to == "failed"
     news = HostNews(
@@ -179,4 +184,4 @@ def _done(
         seconds=time.time() - visit.begun,
     )
     tally = {f"{STATUS}{response.status}": 1, BYTES: size}
-    return Done(to, records=Brought([record, news], visit.answers), tally=tally, luggage=luggage)
+    return Done(to, records=Brought([*records, news], visit.answers), tally=tally, luggage=luggage)

@@ -1,4 +1,4 @@
-"""What the robots.txt of each host allows.
+"""What the robots.txt of each host allows, and how slowly it wants to be asked.
 
 Limit: the rules of the hosts asked last are held in memory; those of others are read from the table
 again.
@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from threading import Lock
 
+from ..network.hosts import Hosts
 from ..network.robots import Rules
 from .page import HostNews
 from .table import PageTable
@@ -19,8 +20,9 @@ KEPT_S = 86_400.0  # a robots.txt is read again after a day
 
 
 class RobotsRules:
-    def __init__(self, table: PageTable) -> None:
+    def __init__(self, table: PageTable, hosts: Hosts) -> None:
         self._table = table
+        self._hosts = hosts
         self._held: OrderedDict[str, tuple[float, Rules]] = OrderedDict()
         self._lock = Lock()
 
@@ -48,6 +50,8 @@ class RobotsRules:
         return known
 
     def _hold(self, lane: str, known: tuple[float, Rules]) -> None:
+        if (delay := known[1].crawl_delay) is not None:
+            self._hosts.crawl_delay(lane, delay)
         with self._lock:
             self._held[lane] = known
             while len(self._held) > MOST_HELD:

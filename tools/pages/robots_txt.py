@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from ..documents.address import DropParameters, identity, resolve
 from ..engine.stage import Done
-from ..network.hosts import Hosts
 from ..network.request import MAX_REDIRECTS, REDIRECTS
 from ..network.response import Response
 from ..network.robots import MOST_OF_A_FILE, Rules
@@ -29,14 +28,12 @@ class RobotsTxt:
         visitor: Visitor,
         keeper: Keeper,
         known: RobotsRules,
-        hosts: Hosts,
         drop: DropParameters,
         reads_sitemaps: bool,
     ) -> None:
         self._visitor = visitor
         self._keeper = keeper
         self._known = known
-        self._hosts = hosts
         self._drop = drop
         self._reads_sitemaps = reads_sitemaps
 
@@ -52,8 +49,6 @@ class RobotsTxt:
         is_there = 200 <= response.status < 300
         text = response.body[:MOST_OF_A_FILE].decode("utf-8-sig", "replace") if is_there else ""
         rules, news = self._known.learn(visit.lane, text)
-        if rules.crawl_delay is not None:
-            self._hosts.crawl_delay(visit.lane, rules.crawl_delay)
         sitemaps = self._sitemaps(visit, rules.sitemaps)
         rows = [Child(link.url, link.address) for link in sitemaps]
         records: list[Record] = [Captured(captures=()), news]
