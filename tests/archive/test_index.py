@@ -22,23 +22,9 @@ from tools.archive.surt import surt
 
 SESSION = "0123456789abcdef0123456789ABCDEF"
 HOSTS = [
-    "example.org",
-    "WWW.Example.ORG",
-    "www1.a.b",
-    "www.com",
-    "www",
-    "wwww.example.org",
-    "127.0.0.1",
-    "[2001:db8::1]",
-    "[::1]",
-    "a-b.c_d.org",
-    "xn--bcher-kva.example",
-    "localhost",
-    "example.org.",
-    "a..b",
-    "u:p@h.org",
-    "u@www.x.org",
-    "1.2.3",
+    *("example.org", "WWW.Example.ORG", "www1.a.b", "www.com", "www", "wwww.example.org"),
+    *("127.0.0.1", "[2001:db8::1]", "[::1]", "1.2.3", "a-b.c_d.org", "xn--bcher-kva.example"),
+    *("localhost", "example.org.", "a..b", "u:p@h.org", "u@www.x.org"),
 ]
 PORTS = ["", ":", ":80", ":443", ":8080", ":0", ":007", ":99999"]
 PIECES = [

@@ -205,8 +205,12 @@ def test_an_archive_that_is_moved_away_gets_nothing_more(tmp_path: Path) -> None
     archive = archive_in(tmp_path / "a")
     archive.append("example.org", pack(answer()))
     (tmp_path / "a").rename(tmp_path / "b")
-    with pytest.raises(StateDamaged, match="was moved or removed"):
-        archive.append("example.org", pack(answer()))
+    for use in (
+        lambda: archive.append("other.example", pack(answer())),
+        lambda: archive.sync(durable=False),
+    ):
+        with pytest.raises(StateDamaged, match="was moved or removed"):
+            use()
     assert not (tmp_path / "a").exists()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 LONGEST = 200  # of a domain; time, number and ending come on top, and names end at 255
@@ -22,6 +23,7 @@ OURS = re.compile(
 )
 
 
+@lru_cache(1024)
 def label(domain: str) -> str:
     """A domain as the name of a folder.
 

@@ -43,6 +43,7 @@ class Growing:
     """The file that a domain's records go into."""
 
     name: str
+    path: Path
     fd: int
     size: int
 
@@ -131,9 +132,10 @@ class Archive:
 
     def append(self, domain: str, packed: Packed) -> list[Place]:
         """Where each of its records is now. All of them, or an error and none."""
-        self.check()
+        self._require_writable()
+        folder = label(domain)
         with self._told():
-            growing = self._growing(label(domain))
+            growing = self._open.get(folder) or self._opened(folder)
             try:
                 files.write_all(growing.fd, packed.content)
             except OSError:
@@ -143,9 +145,10 @@ class Archive:
             Place(growing.name, growing.size + part.offset, part.length) for part in packed.parts
         ]
         growing.size += len(packed.content)
-        self._unsynced.add(self._folder / growing.name)
+        self._open.move_to_end(folder)
+        self._unsynced.add(growing.path)
         if growing.size >= self._max_file_bytes:
-            self._retire(label(domain))
+            self._retire(folder)
         return places
 
     def take_back(self, places: Iterable[Place]) -> None:
@@ -164,7 +167,8 @@ class Archive:
         """Before the table's commit. Durable: all that was appended is on the disk when this
         returns. Else it is at least every second, and after a power cut `cut_back` tells what was
         lost; a kill loses nothing either way."""
-        self.check()
+        self._require_writable()
+        self._require_place()  # else the table would name records that are elsewhere
         if durable or time.monotonic() - self._synced_at > FLUSH_EVERY_S:
             for path in [*self._unsynced]:
                 self._sync(path)
@@ -193,16 +197,14 @@ class Archive:
         while self._open:
             os.close(self._open.popitem()[1].fd)
 
-    def _growing(self, domain: str) -> Growing:
-        if domain in self._open:
-            self._open.move_to_end(domain)
-            return self._open[domain]
+    def _opened(self, domain: str) -> Growing:
+        self._require_place()
         while len(self._open) >= self._most_open:
             os.close(self._open.popitem(last=False)[1].fd)
         name = self._latest(domain) or self._begun(domain)
         flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(self._folder / name, flags)
-        self._open[domain] = Growing(name, fd, os.fstat(fd).st_size)
+        self._open[domain] = Growing(name, self._folder / name, fd, os.fstat(fd).st_size)
         return self._open[domain]
 
     def _latest(self, domain: str) -> str | None:
@@ -247,8 +249,14 @@ class Archive:
 
     def check(self) -> None:
         """Is it still the one we began with, and has it taken all so far?"""
+        self._require_writable()
+        self._require_place()
+
+    def _require_writable(self) -> None:
         if self._failure is not None:
             raise self._unwritable(self._failure)
+
+    def _require_place(self) -> None:
         if self._place is not None:
             self._place()
 

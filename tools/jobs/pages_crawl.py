@@ -140,6 +140,8 @@ class Crawl:
                 short.expected - short.bytes,
                 again,
             )
+        if found.short:
+            archive.cut_back(table.ends_of_files(), closed)
 
     def _follow(self, link: Link, table: PageTable, control: Control) -> None:
         """Where a seed was sent in an earlier run, the crawl goes on there."""

@@ -7,9 +7,10 @@ the archive without a record is cut off at the next start. Limit: one writer, th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..archive.record import Place
 from ..archive.store import Archive
 from .brought import Answered, Brought
 from .page import ArchiveFile, Capture, Captured, Failed, Fetched, Record, Unchanged, moment
@@ -28,28 +29,30 @@ class Store:
         self.bytes = 0  # of the archive, in this run
 
     def __call__(self, brought: Sequence[Brought]) -> None:
-        ends: dict[str, int] = {}
-        records = [record for each in brought for record in self._placed(each, ends)]
-        files = [ArchiveFile(name=name, bytes=end) for name, end in ends.items()]
-        if ends:
-            self._archive.sync(durable=False)
-        self._table.write([*records, *files, *self._closed()])
+        appended: list[Place] = []
+        try:
+            records = [record for each in brought for record in self._placed(each, appended)]
+            if appended:
+                self._archive.sync(durable=False)
+            self._table.write([*records, *_ends(appended), *self._closed()])
+        except Exception:
+            self._archive.take_back(appended)
+            raise
         self.stored += sum(isinstance(record, Fetched) for record in records)
+        self.bytes += sum(place.length for place in appended)
 
-    def _placed(self, brought: Brought, ends: dict[str, int]) -> Iterator[Record]:
-        captures = [each for one in brought.answers for each in self._append(one, ends)]
+    def _placed(self, brought: Brought, appended: list[Place]) -> Iterator[Record]:
+        captures = [each for one in brought.answers for each in self._append(one, appended)]
         first, *others = brought.records
         if captures and isinstance(first, WITH_CAPTURES):
             first = replace(first, captures=captures)
         yield first
         yield from others
 
-    def _append(self, answer: Answered, ends: dict[str, int]) -> Iterator[Capture]:
+    def _append(self, answer: Answered, appended: list[Place]) -> Iterator[Capture]:
         """A capture for the answer; its request stands behind it."""
         places = self._archive.append(answer.domain, answer.packed)
-        last = places[-1]
-        ends[last.file] = last.offset + last.length
-        self.bytes += len(answer.packed.content)
+        appended += places
         yield Capture(
             answer.address,
             answer.time,
@@ -70,3 +73,11 @@ class Store:
                 sha256=closed.sha256,
                 closed_at=moment(time.time()),
             )
+
+
+def _ends(places: Iterable[Place]) -> Iterator[ArchiveFile]:
+    """How far each file reaches now, with the requests behind the answers."""
+    ends: dict[str, int] = {}
+    for place in places:
+        ends[place.file] = max(ends.get(place.file, 0), place.offset + place.length)
+    return (ArchiveFile(name=name, bytes=end) for name, end in ends.items())
