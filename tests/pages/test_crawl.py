@@ -76,7 +76,8 @@ def test_a_page_that_failed_has_a_remark(tmp_path: Path) -> None:
     }
     kept = rows(
         tmp_path,
-        "SELECT captures.status FROM captures JOIN pages ON pages.id = page WHERE url LIKE '%/missing'",
+        "SELECT captures.status FROM captures JOIN pages ON pages.id = page "
+        "WHERE url LIKE '%/missing'",
     )
     assert kept == [(404,)]
 

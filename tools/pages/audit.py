@@ -84,6 +84,8 @@ class Audit:
         elif not path.exists():
             self._found.tell("the file is gone", file.name)
         else:
+            if (size := path.stat().st_size) < file.bytes:
+                self._found.tell("shorter than the table says", f"{file.name}, {size:,} bytes")
             self._records(file)
 
     def _records(self, file: ArchiveFile) -> None:
@@ -118,8 +120,6 @@ class Audit:
             yield kept
             if kept.place.offset + kept.place.length >= file.bytes:
                 return
-        end = (self._folder / file.name).stat().st_size
-        self._found.tell("shorter than the table says", f"{file.name} ({end:,} bytes)")
 
     def _compare(self, capture: Capture, kept: Kept) -> None:
         self._found.seen["answers"] += 1
