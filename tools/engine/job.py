@@ -211,6 +211,10 @@ class Job:
     def counted(self) -> Sequence[Counted]:
         return ()
 
+    def waits(self) -> str:
+        """For whom, while somebody else is worked with, in a few words; "" for nobody."""
+        return ""
+
     def begun_bytes(self) -> int:
         """Of files that belong to unfinished tasks."""
         return 0

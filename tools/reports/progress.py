@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from ..base.log import file_only
-from ..base.text import size
+from ..base.text import plain, size
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
 from .bars import Bar
+from .panels import lines_of
 
 if TYPE_CHECKING:  # history.py needs a table and no network
     from ..network.client import Client
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # history.py needs a table and no network
 logger = logging.getLogger(__name__)
 
 LINE_EVERY_S, HOUR_S = 10.0, 3600.0
+WAITS, WAITS_EVERY_S = "waits", 1.0
 
 
 class Progress:
@@ -42,6 +44,7 @@ class Progress:
         quiet: bool,
         file: Reading | None = None,
         is_paused: Callable[[], bool] = lambda: False,
+        waits: Callable[[], str] = str,
     ) -> None:
         self.requests: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
@@ -51,6 +54,7 @@ class Progress:
         self._hour_due = self._begun + HOUR_S
         self._file = file  # read by the first stage, if it reads one
         self._is_paused = is_paused
+        self._waits, self._waits_due = waits, self._begun
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
@@ -104,13 +108,25 @@ class Progress:
         for each in self._counted():
             if each.has_bar:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
+        if time.monotonic() >= self._waits_due:
+            self._waits_due = time.monotonic() + WAITS_EVERY_S
+            self._say(self._waits())
+
+    def _say(self, text: str) -> None:
+        """A line of its own, from the first time on that there is something to say."""
+        if text and WAITS not in self._bars:
+            self._bars[WAITS] = Bar("")
+        if WAITS in self._bars:
+            self._bars[WAITS].say(text)
 
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
         pools = f"paused {pools}" if self._is_paused() else pools
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
         line = f"{pools}{counted} requests={self.requests.total()}"
-        return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
+        if self._file:
+            line += f" read={self._file.packed / self._file.size:.0%}"
+        return f"{line}; {plain(waits)}" if (waits := self._waits()) else line
 
     def _collect(self) -> None:
         try:
@@ -199,21 +215,28 @@ def summary(
     read: Mapping[str, int],
 ) -> str:
     """What a person wants to know when the harvest ends."""
-    parts = {
-        "Pools": columns(pools.items()),
-        **{panel.title: _shown(panel) for panel in kept},
-        "Failures by reason": table(failures.items()),
-        "Read so far": table(read.items()),
-        "This run": table(_run_rows(progress)),
-        "Where things are": table(places.items()),
-    }
-    return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
+    parts = [
+        _titled("Pools", columns(pools.items())),
+        *map(_shown, kept),
+        _titled("Failures by reason", table(failures.items())),
+        _titled("Read so far", table(read.items())),
+        _titled("This run", table(_run_rows(progress))),
+        _titled("Where things are", table(places.items())),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _titled(title: str, text: str) -> str:
+    """Nothing needs no title."""
+    return f"{title}\n{text}" if text else ""
 
 
 def _shown(panel: Panel) -> str:
-    """Bars are many and short: beside each other."""
-    rows = [(str(name), value) for name, value, *_ in panel.rows]
-    return columns(rows) if panel.kind == "bars" else table(rows)
+    """Bars are many and short: beside each other; a curve is for pictures."""
+    if panel.head or panel.kind == "curve":
+        return "\n".join(lines_of(panel))
+    rows = [(plain(str(name)), value) for name, value, *_ in panel.rows]
+    return _titled(panel.title, columns(rows) if panel.kind == "bars" else table(rows))
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
