@@ -41,10 +41,14 @@ class JobCommand:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         self._job.arguments(parser)
         add = parser.add_argument
-        add("--fresh", action="store_true", help="set the old state and media aside and begin anew")
+        add(
+            "--fresh",
+            action="store_true",
+            help="set the old state and its files aside, and begin anew",
+        )
         add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
         flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
-        flags.add_places(parser, *self._job.place_flags)
+        flags.add_places(parser, *self._job.place_flags, home=self._job.usual_home)
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)
         add("-v", "--verbose", action="store_true", help="log what each worker does")

@@ -87,6 +87,8 @@ class Description:
     series: ClassVar[Sequence[Series]] = ()
     store_title = "store"
     whole_file: WholeFile | None = None
+    usual_home = "state"
+    """Its state folder, where neither a setting nor a flag names another."""
     place_flags: ClassVar[Sequence[str]] = ("config", "state")
     """Which of the flags that say where things are its user may give."""
     fact_types: ClassVar[Mapping[str, Callable[[str], object]]] = {}

@@ -37,6 +37,7 @@ class PagesDescription(Description):
     }
     series = (Series("links followed", "links followed"), Series("words", "words"))
     store_title = "page table"
+    usual_home = "state-pages"
     fact_types = {  # noqa: RUF012
         "depth": int,
         "seeds": json.loads,
