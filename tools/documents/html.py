@@ -170,7 +170,8 @@ def _take(named: list[turbohtml.Element], links: Links) -> frozenset[str]:
             if reference is not None:
                 links.add(tag, reference, element.attr("rel"))
         elif tag == "link":
-            links.add_related(element.attr("href") or "", element.attr("rel") or "")
+            if reference := element.attr("href"):
+                links.add_related(reference, element.attr("rel") or "")
         elif tag == "meta":
             wishes |= _of_meta(element, links)
     return frozenset(wishes)
