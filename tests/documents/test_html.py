@@ -43,6 +43,7 @@ def found(markup: str) -> list[tuple[str, str]]:
         ("<link rel=next><link rel=next href=''>", []),
         ("<a href=x#1>1</a><a href=y>y</a><a href=x#2>2</a>", [("a", "a/x"), ("a", "a/y")]),
         ("<a href=#top>up</a>", [("a", "a/b.html")]),
+        ("<a href='x #y'>1</a><a href='x '>2</a>", [("a", "a/x%20"), ("a", "a/x")]),
         ("<a href='mailto:a@b.example'><a href='javascript:x()'><a href='tel:1'>", []),
         ("<base href=/c/><a href=x>", [("a", "c/x")]),
         ("<a href=x><base href=/c/>", [("a", "c/x")]),

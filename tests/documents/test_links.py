@@ -83,6 +83,13 @@ def test_a_link_is_followed_if_one_of_its_places_allows_it() -> None:
     ]
 
 
+def test_fragments_of_one_page_are_resolved_once() -> None:
+    links = Links(PAGE)
+    for number in range(60_000):
+        links.add("a", f"#{number}")
+    assert (list(links), links.left_out) == ([Link("a", PAGE)], 0)
+
+
 @pytest.mark.timeout(20)
 def test_a_header_that_hurts_costs_little() -> None:
     start = time.process_time()

@@ -73,7 +73,7 @@ class Links:
     def _address(self, reference: str) -> str | None:
         """Most pages name the same few addresses again and again, with other fragments."""
         place = reference.partition("#")[0]
-        if place[-1:] <= " ":  # blanks before a fragment are part of the path, at the end not
+        if place and place[-1] <= " ":  # before a fragment a blank belongs to the path
             place = reference
         try:
             return self._resolved[place]
