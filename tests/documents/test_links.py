@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
 
+from tools.documents.address import resolve
 from tools.documents.links import Link, Links, header_links, refresh_of
 
 PAGE = "http://h.example/a/b"
@@ -81,6 +83,37 @@ def test_a_link_is_followed_if_one_of_its_places_allows_it() -> None:
         ("nofollow", True),
         ("me", False),
     ]
+
+
+@pytest.mark.parametrize("base", [PAGE, "http://h.example/", "http://h.example/a/?b=/c/d"])
+def test_what_is_remembered_of_a_folder_is_what_the_page_itself_would_give(base: str) -> None:
+    seed = random.randrange(10**9)
+    print("seed", seed)
+    chance = random.Random(seed)
+    parts = [
+        "a",
+        "b",
+        "/",
+        ".",
+        "..",
+        "\\",
+        "?",
+        "#",
+        ":",
+        "http:",
+        "//",
+        "\n",
+        " ",
+        "\xe9",
+        "%2e",
+        "@",
+    ]
+    for _ in range(2000):
+        reference = "".join(chance.choices(parts, k=chance.randrange(1, 6)))
+        links = Links(base, "windows-1252")
+        links.add("a", reference)
+        wanted = resolve(base, reference, "windows-1252")
+        assert [link.address for link in links] == ([wanted] if wanted else []), repr(reference)
 
 
 def test_fragments_of_one_page_are_resolved_once() -> None:
