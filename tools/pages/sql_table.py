@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ from .page import (
 )
 from .paths import merged
 from .rows import (
+    Words,
     analysed_row,
     as_json,
     by_columns,
@@ -45,9 +46,10 @@ from .rows import (
     packed,
     read_links,
     special_links,
+    storable_words,
+    summed_up,
     unpacked,
     without_analysis,
-    words_as_json,
 )
 from .table import PATHS_KEPT, Admitted, Counts, Known, Linking, Word, Written
 
@@ -230,22 +232,25 @@ class SqlTable(ABC):
         rows = [analysed_row(each) for each in wanted.values()]
         taken = self._change(say.ANALYSE, rows, now=now)
         pages = [(id, wanted[url]) for id, url in taken]
-        self._write_words({id: words_as_json(each.words) for id, each in pages})
+        self._take_off_words([id for id, _ in pages])
+        self._add_words({id: storable_words(each.words) for id, each in pages if each.words})
         special = [(id, special_links(each.links)) for id, each in pages]
         self._change(say.DELETE_LINKS, [id for id, links in special if links is None])
         self._change(say.WRITE_LINKS, [row for row in special if row[1] is not None])
         return dropped | (wanted.keys() - {url for _, url in taken})
 
-    def _write_words(self, words: dict[int, str]) -> None:
-        """What a page had before is taken off again."""
-        if before := self._change(say.READ_PAGE_WORDS, list(words)):
-            old = f"[{','.join(unpacked(counts) for _, counts in before)}]"
+    def _take_off_words(self, pages: Sequence[int]) -> None:
+        """What pages had before they were asked again."""
+        if before := self._change(say.READ_PAGE_WORDS, pages):
+            old = summed_up([unpacked(counts) for _, counts in before])
             self._run(say.TAKE_OFF_WORDS, rows=old)
             self._run(say.DELETE_WORDS, rows=old)
             self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
-        if new := {id: text for id, text in words.items() if text != "{}"}:
-            self._run(say.COUNT_WORDS, rows=f"[{','.join(new.values())}]")
-            self._store_page_words([(id, packed(text)) for id, text in new.items()])
+
+    def _add_words(self, pages: Mapping[int, tuple[Words, str]]) -> None:
+        if pages:
+            self._run(say.COUNT_WORDS, rows=summed_up([words for words, _ in pages.values()]))
+            self._store_page_words([(id, packed(text)) for id, (_, text) in pages.items()])
 
     def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
         at_place = {(row[6], row[7]): row for row in captures}
@@ -311,7 +316,7 @@ class SqlTable(ABC):
 
     def words_of(self, url: str) -> dict[str, int]:
         rows = self._ask(say.READ_WORDS_OF, url=url)
-        return orjson.loads(unpacked(rows[0][0])) if rows else {}
+        return unpacked(rows[0][0]) if rows else {}
 
     def counts(self) -> Counts:
         return Counts(*(dict(self._ask(statement)) for statement in say.READ_COUNTS))

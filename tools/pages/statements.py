@@ -175,6 +175,7 @@ HOST = {"name": "text", **HOST_SET, **HOST_ADDED}
 PAGE_LINKS = {"page": "int", "links": "text"}
 NOW = "CAST(:now AS {moment})"
 MOMENTS = ("fetched_at", "created_at", "updated_at")
+PAGES_BITS = 20  # of a number that holds a count and so many pages at most
 PAGE = 500  # rows read at once: they are long
 
 
@@ -262,15 +263,12 @@ LENGTHEN_FILES = f"""INSERT INTO files (name, bytes)
     SELECT name, bytes FROM {_rows({"name": "text", "bytes": "int"})} WHERE true
     ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes WHERE excluded.bytes > files.bytes"""
 WRITE_HOSTS = _upsert("hosts", HOST, ("name",), kept=tuple(HOST_SET), added=tuple(HOST_ADDED))
-_COUNTED = """INSERT INTO words (word, count, pages)
-    SELECT member.key, {sign}sum(CAST({{number}} AS {{int}})), {sign}count(*)
-    FROM {{each}} CROSS JOIN {{members}} WHERE true GROUP BY member.key
-    ON CONFLICT (word) DO UPDATE
+COUNT_WORDS = f"""INSERT INTO words (word, count, pages)
+    SELECT key, number >> {PAGES_BITS}, number & {(1 << PAGES_BITS) - 1} FROM {{members}}
+    WHERE true ON CONFLICT (word) DO UPDATE
     SET count = words.count + excluded.count, pages = words.pages + excluded.pages"""
-COUNT_WORDS = _COUNTED.format(sign="")
-TAKE_OFF_WORDS = _COUNTED.format(sign="-")
-DELETE_WORDS = """DELETE FROM words WHERE count <= 0
-    AND word IN (SELECT member.key FROM {each} CROSS JOIN {members})"""
+TAKE_OFF_WORDS = COUNT_WORDS.replace(" + excluded", " - excluded")
+DELETE_WORDS = "DELETE FROM words WHERE count <= 0 AND word IN (SELECT key FROM {members})"
 DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
 CLAIM = "INSERT INTO harvest VALUES (:id)"
 LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes

@@ -37,9 +37,10 @@ SETTINGS: dict[str, Any] = {
     "tcp_user_timeout": 60_000,
     "keepalives_idle": 30,
     "application_name": "sheaf",
-    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s -c TimeZone=UTC "
+    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s "
     f"-c idle_in_transaction_session_timeout={STATEMENT_S}s -c client_min_messages=warning",
 }
+SHOWN = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
 DIALECT = Dialect(
     {
         "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -54,9 +55,9 @@ DIALECT = Dialect(
         "keyed": "",
         "each": "jsonb_array_elements(CAST(:rows AS jsonb)) AS each (value)",
         "element": "value #>> '{}'",
-        "members": "jsonb_each_text(each.value) AS member (key, number)",
-        "number": "member.number",
-        **{name: f'to_char({name}, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')' for name in MOMENTS},
+        "members": "(SELECT key, CAST(value AS bigint) AS number "
+        "FROM jsonb_each_text(CAST(:rows AS jsonb))) AS member",
+        **{name: f"to_char({name} AT TIME ZONE 'UTC', '{SHOWN}')" for name in MOMENTS},
     },
     mark=r"%(\1)s",
 )

@@ -13,7 +13,7 @@ from threading import Lock
 
 from ..base.checkpoint import Checkpointer
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
-from ..errors import StateDamaged, StopHarvest
+from ..errors import GiveUp, StateDamaged, StopHarvest
 from .sql_table import Row, SqlTable
 from .statements import MOMENTS, SCHEMA, Dialect
 from .table import PATHS_KEPT
@@ -30,10 +30,9 @@ DIALECT = Dialect(
         "blob": "BLOB",
         "strict": " STRICT",
         "keyed": " STRICT, WITHOUT ROWID",
-        "each": "json_each(:rows) AS each",
+        "each": "json_each(:rows)",
         "element": "value",
-        "members": "json_each(each.value) AS member",
-        "number": "member.value",
+        "members": "(SELECT key, value AS number FROM json_each(:rows))",
         **{name: name for name in MOMENTS},
     }
 )
@@ -101,8 +100,11 @@ class SqlitePages(SqlTable):
     def _transaction(self) -> Iterator[None]:
         with self._turn, stop_if_unwritable(self.name):
             changes = self._db.total_changes
-            with transaction(self._db):
-                yield
+            try:
+                with transaction(self._db):
+                    yield
+            except sqlite3.IntegrityError as error:
+                raise GiveUp(f"{self.name} does not take these records: {error}") from error
             self._checkpointer.written(self._db.total_changes - changes, self._db)
 
     def _run(self, statement: str, **values: object) -> list[Row]:
