@@ -51,6 +51,7 @@ def crawl(table: PageTable) -> Iterator[None]:
     table.admit([Child(url_of(0), f"https://{url_of(0)}")])
     while True:
         pages = list(table.pages())
+        Random().shuffle(pages)  # else those at the end would never come to their turn
         for at in range(0, len(pages), BATCH):
             table.write([record for page in pages[at : at + BATCH] for record in steps(page)])
             yield
