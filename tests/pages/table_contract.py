@@ -193,7 +193,7 @@ class TableContract:
     def test_a_batch_is_all_or_nothing(self, done: PageTable, open_again: Open) -> None:
         bad = capture(100)._replace(address=None)  # type: ignore[arg-type]
         records: list[Record] = [
-            Controlled(url=SEED, children=[child("a.example/b", SEED)]),
+            Controlled(url=SEED, children=[child("a.example/b", f"{at}") for at in range(12)]),
             HostNews(name="a.example", pages=1),
             Captured(captures=[capture(200), bad]),
         ]

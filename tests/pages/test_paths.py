@@ -20,9 +20,9 @@ from tools.pages.table import Linking, PageTable
 
 SEEDS = ("0", "1")
 Graph = dict[str, list[str]]
-graphs = some.dictionaries(
-    some.sampled_from([str(each) for each in range(9)]),
-    some.lists(some.sampled_from([str(each) for each in range(9)]), max_size=5),
+PAGES = [str(each) for each in range(9)]
+graphs = some.fixed_dictionaries(
+    {page: some.lists(some.sampled_from(PAGES), min_size=1, max_size=4) for page in PAGES}
 )
 
 
@@ -36,12 +36,11 @@ def distances(graph: Graph) -> dict[str, int]:
     return found
 
 
-@settings(deadline=None, max_examples=60)
-@given(graphs, some.randoms(use_true_random=False), some.integers(0, 3))
-def test_the_depth_is_the_distance_whatever_the_order(
-    graph: Graph, chance: Random, kept: int
-) -> None:
+@settings(deadline=None, max_examples=100)
+@given(graphs, some.integers(0, 10**6), some.integers(0, 3))
+def test_the_depth_is_the_distance_whatever_the_order(graph: Graph, seed: int, kept: int) -> None:
     """As a crawl does: whoever sinks is looked at again."""
+    chance = Random(seed)
     with (
         TemporaryDirectory() as folder,
         closing(open_table("sqlite:p.db", Path(folder), paths_kept=kept)) as table,
@@ -49,7 +48,7 @@ def test_the_depth_is_the_distance_whatever_the_order(
         table.admit([child(url) for url in SEEDS])
         waiting = list(SEEDS)
         while waiting:
-            url = waiting.pop(chance.randrange(len(waiting)))
+            url = waiting.pop(-chance.randrange(1, min(3, len(waiting) + 1)))  # deep ones early
             admitted = table.admit(children(table, url, graph))
             waiting += sorted(admitted.new | admitted.sank)
         assert {page.url: page.depth for page in table.pages()} == distances(graph)
@@ -102,7 +101,7 @@ def walks(graph: Graph, url: str, depth: int) -> set[tuple[str, ...]]:
 
 
 @settings(deadline=None)
-@given(graphs, some.sampled_from([str(each) for each in range(9)]), some.integers(0, 5))
+@given(graphs, some.sampled_from(PAGES), some.integers(0, 5))
 def test_every_path_is_listed_once(graph: Graph, url: str, depth: int) -> None:
     graph = {page: graph.get(page, []) for page in distances(graph)}
     paths = all_paths(Pages(graph), url, depth)
@@ -110,8 +109,7 @@ def test_every_path_is_listed_once(graph: Graph, url: str, depth: int) -> None:
 
 
 def test_too_many_paths_are_cut_off_and_that_is_said() -> None:
-    everybody = [str(each) for each in range(9)]
-    graph = dict.fromkeys(everybody, everybody)
+    graph = dict.fromkeys(PAGES, PAGES)
     assert all_paths(Pages(graph), "8", 4, limit=50).is_all is False
     assert len(all_paths(Pages(graph), "8", 4, limit=50).paths) == 50
 
