@@ -7,8 +7,8 @@ of a batch are written kind by kind: rows before what is said about them, downlo
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -19,16 +19,12 @@ from . import statements as say
 from .page import (
     Analysed,
     ArchiveFile,
-    Capture,
     Captured,
     Child,
     Controlled,
     Failed,
     Fetched,
-    Host,
     HostNews,
-    Link,
-    Page,
     PagePath,
     Record,
     Unchanged,
@@ -44,23 +40,21 @@ from .rows import (
     firsts,
     host_rows,
     packed,
-    read_links,
     special_links,
     storable_words,
     summed_up,
     unpacked,
     without_analysis,
 )
-from .table import PATHS_KEPT, Admitted, Counts, Known, Linking, Word, Written
+from .schema import FILE, TABLES
+from .sql_reading import Row, SqlReading
+from .table import PATHS_KEPT, Admitted, Written
 
 FULL_REMEMBERED = 100_000  # pages; some 20 MB
-LAST = "\U0010ffff"  # after every text
-
-Row = tuple[Any, ...]
 T = TypeVar("T")
 
 
-class SqlTable(ABC):
+class SqlTable(SqlReading):
     """`name` is what messages call it."""
 
     def __init__(self, name: str, paths_kept: int = PATHS_KEPT) -> None:
@@ -77,10 +71,6 @@ class SqlTable(ABC):
     @abstractmethod
     def _run(self, statement: str, **values: object) -> list[Row]:
         """Inside a transaction."""
-
-    @abstractmethod
-    def _ask(self, statement: str, **values: object) -> list[Row]:
-        """Outside of one, from any thread."""
 
     @abstractmethod
     def _store_page_words(self, counts: Sequence[tuple[int, bytes]]) -> None:
@@ -105,7 +95,7 @@ class SqlTable(ABC):
         there: dict[str, set[str]] = {}
         for table, column in found:
             there.setdefault(table, set()).add(column)
-        for table, columns in say.TABLES.items():
+        for table, columns in TABLES.items():
             if table in there and not there[table].issuperset(columns):
                 raise UsageError(
                     f"{self.name} has a table {table} that is not one of ours: name another "
@@ -135,7 +125,7 @@ class SqlTable(ABC):
             dropped = self._write_results(records, now)
             self._change(say.WRITE_HOSTS, host_rows(_only(HostNews, records)))
             files = {each.name: each for each in _only(ArchiveFile, records)}
-            self._change(say.WRITE_FILES, by_columns(files.values(), say.FILE))
+            self._change(say.WRITE_FILES, by_columns(files.values(), FILE))
         return Written(frozenset(dropped), *admitted)
 
     def cut_back(self, file: str, bytes: int) -> list[str]:
@@ -260,83 +250,6 @@ class SqlTable(ABC):
             ends[file] = max(ends.get(file, 0), offset + length)
         self._change(say.LENGTHEN_FILES, list(ends.items()))
 
-    # --- by anybody ------------------------------------------------------------------------
-
-    def owner(self) -> str | None:
-        rows = self._ask(say.READ_OWNER)
-        return rows[0][0] if rows else None
-
-    def known(self, urls: Sequence[str]) -> dict[str, Known]:
-        rows = self._ask(say.READ_KNOWN, rows=as_json(list(urls)))
-        return {row[0]: Known(*row[1:]) for row in rows}
-
-    def page(self, url: str) -> Page | None:
-        rows = self._ask(say.READ_PAGE, url=url)
-        return _page(rows[0]) if rows else None
-
-    def pages(self, below: str = "") -> Iterator[Page]:
-        rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
-        return map(_page, rows)
-
-    def links_of(self, url: str) -> list[Link]:
-        rows = self._ask(say.READ_LINKS, url=url)
-        return read_links(*rows[0][4:]) if rows else []
-
-    def linking(self, depth: int) -> Iterator[Linking]:
-        rows = self._by_key(say.READ_LINKING, -1, lambda row: row[0], depth=depth)
-        return (Linking(row[1], row[2], read_links(*row[4:])) for row in rows)
-
-    def captures(self, url: str) -> list[Capture]:
-        return [Capture(*row) for row in self._ask(say.READ_CAPTURES, url=url)]
-
-    def captures_in(self, file: str) -> Iterator[tuple[str | None, Capture]]:
-        rows = self._by_key(say.READ_CAPTURES_IN, -1, lambda row: row[7], file=file)
-        return ((row[0], Capture(*row[1:])) for row in rows)
-
-    def digest_known(self, digest: str) -> Capture | None:
-        rows = self._ask(say.READ_DIGEST, digest=digest)
-        return Capture(*rows[0]) if rows else None
-
-    def ends_of_files(self) -> dict[str, int]:
-        return {each.name: each.bytes for each in self.files()}
-
-    def files(self) -> list[ArchiveFile]:
-        rows = self._ask(say.READ_FILES)
-        return [ArchiveFile(**dict(zip(say.FILE, row, strict=True))) for row in rows]
-
-    def host(self, name: str) -> Host | None:
-        rows = self._ask(say.READ_HOST, name=name)
-        return Host(*rows[0]) if rows else None
-
-    def hosts(self) -> Iterator[Host]:
-        return (Host(*row) for row in self._by_key(say.READ_HOSTS, "", lambda row: row[0]))
-
-    def words(self, top: int) -> list[Word]:
-        return [Word(*row) for row in self._ask(say.READ_WORDS, top=top)]
-
-    def words_of(self, url: str) -> dict[str, int]:
-        rows = self._ask(say.READ_WORDS_OF, url=url)
-        return unpacked(rows[0][0]) if rows else {}
-
-    def counts(self) -> Counts:
-        return Counts(*(dict(self._ask(statement)) for statement in say.READ_COUNTS))
-
-    def _by_key(
-        self, statement: str, after: object, key: Callable[[Row], object], **values: object
-    ) -> Iterator[Row]:
-        while rows := self._ask(statement, after=after, **values):
-            yield from rows
-            after = key(rows[-1])
-
 
 def _only(kind: type[T], records: Iterable[Record]) -> list[T]:
     return [each for each in records if isinstance(each, kind)]
-
-
-def _page(row: Row) -> Page:
-    page = Page(*row)
-    return page._replace(
-        paths=orjson.loads(row[4]),
-        sub_urls=None if row[5] is None else orjson.loads(row[5]),
-        extra=None if row[-1] is None else orjson.loads(row[-1]),
-    )

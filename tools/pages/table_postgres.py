@@ -26,8 +26,10 @@ from ..errors import (
     Unreachable,
     UsageError,
 )
-from .sql_table import Row, SqlTable
-from .statements import MOMENTS, SCHEMA, Dialect
+from .schema import SCHEMA
+from .sql_reading import Row
+from .sql_table import SqlTable
+from .statements import MOMENTS, Dialect
 from .table import PATHS_KEPT
 
 CONNECT_S = 10

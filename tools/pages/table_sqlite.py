@@ -14,8 +14,10 @@ from threading import Lock
 from ..base.checkpoint import Checkpointer
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest
-from .sql_table import Row, SqlTable
-from .statements import MOMENTS, SCHEMA, Dialect
+from .schema import SCHEMA
+from .sql_reading import Row
+from .sql_table import SqlTable
+from .statements import MOMENTS, Dialect
 from .table import PATHS_KEPT
 
 DIALECT = Dialect(
