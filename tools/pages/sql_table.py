@@ -10,6 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
@@ -52,6 +53,15 @@ from .table import PATHS_KEPT, Admitted, Written
 
 FULL_REMEMBERED = 100_000  # pages; some 20 MB
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records that are written together; `dropped` are the pages of which something was not."""
+
+    records: Sequence[Record]
+    now: str
+    dropped: set[str] = field(default_factory=set)
 
 
 class SqlTable(SqlReading):
@@ -118,15 +128,15 @@ class SqlTable(SqlReading):
             return self._admit(children, moment(time.time()))
 
     def write(self, records: Sequence[Record]) -> Written:
-        now = moment(time.time())
+        batch = _Batch(records, moment(time.time()))
         with self._writing():
             children = [child for each in _only(Controlled, records) for child in each.children]
-            admitted = self._admit(children, now)
-            dropped = self._write_results(records, now)
+            admitted = self._admit(children, batch.now)
+            self._write_results(batch)
             self._change(say.WRITE_HOSTS, host_rows(_only(HostNews, records)))
             files = {each.name: each for each in _only(ArchiveFile, records)}
             self._change(say.WRITE_FILES, by_columns(files.values(), FILE))
-        return Written(frozenset(dropped), *admitted)
+        return Written(frozenset(batch.dropped), *admitted)
 
     def cut_back(self, file: str, bytes: int) -> list[str]:
         with self._writing():
@@ -185,49 +195,42 @@ class SqlTable(SqlReading):
 
     # --- inside a transaction: results -----------------------------------------------------
 
-    def _write_results(self, records: Sequence[Record], now: str) -> set[str]:
-        """The pages of which something was dropped."""
-        fetched, dropped = self._update(Fetched, say.FETCH, say.FETCHED, records, now)
-        touched, dropped_1 = self._update(Unchanged, say.TOUCH, say.UNCHANGED, records, now)
+    def _write_results(self, batch: _Batch) -> None:
+        fetched = self._update(batch, Fetched, say.FETCH, say.FETCHED)
+        touched = self._update(batch, Unchanged, say.TOUCH, say.UNCHANGED)
         final = [without_analysis(each) for _, each in fetched if each.final]
-        dropped_2 = self._analyse([*final, *_only(Analysed, records)], now)
-        failed, dropped_3 = self._update(Failed, say.FAIL, say.FAILED, records, now)
+        self._analyse(batch, [*final, *_only(Analysed, batch.records)])
+        failed = self._update(batch, Failed, say.FAIL, say.FAILED)
         captures: list[Sequence[Any]] = [
             (id, *capture)
             for group in (fetched, touched, failed)
             for id, each in group
             for capture in each.captures
         ]
-        beside = _only(Captured, records)
+        beside = _only(Captured, batch.records)
         captures += [(None, *capture) for each in beside for capture in each.captures]
         self._write_captures(captures)
-        return dropped | dropped_1 | dropped_2 | dropped_3
 
     def _update(
-        self,
-        kind: type[T],
-        statement: str,
-        columns: say.Columns,
-        records: Sequence[Record],
-        now: str,
-    ) -> tuple[list[tuple[int, T]], set[str]]:
-        """Those that were taken, each with its page's id, and the urls of the others."""
-        wanted, dropped = firsts(_only(kind, records))
-        taken = self._change(statement, by_columns(wanted.values(), columns), now=now)
-        dropped |= wanted.keys() - {url for _, url in taken}
-        return [(id, wanted[url]) for id, url in taken], dropped
+        self, batch: _Batch, kind: type[T], statement: str, columns: say.Columns
+    ) -> list[tuple[int, T]]:
+        """Those that were taken, each with its page's id."""
+        wanted, others = firsts(_only(kind, batch.records))
+        taken = self._change(statement, by_columns(wanted.values(), columns), now=batch.now)
+        batch.dropped.update(others, wanted.keys() - {url for _, url in taken})
+        return [(id, wanted[url]) for id, url in taken]
 
-    def _analyse(self, records: Iterable[Analysed], now: str) -> set[str]:
-        wanted, dropped = firsts(records)
+    def _analyse(self, batch: _Batch, records: Iterable[Analysed]) -> None:
+        wanted, others = firsts(records)
         rows = [analysed_row(each) for each in wanted.values()]
-        taken = self._change(say.ANALYSE, rows, now=now)
+        taken = self._change(say.ANALYSE, rows, now=batch.now)
+        batch.dropped.update(others, wanted.keys() - {url for _, url in taken})
         pages = [(id, wanted[url]) for id, url in taken]
         self._take_off_words([id for id, _ in pages])
         self._add_words({id: storable_words(each.words) for id, each in pages if each.words})
         special = [(id, special_links(each.links)) for id, each in pages]
         self._change(say.DELETE_LINKS, [id for id, links in special if links is None])
         self._change(say.WRITE_LINKS, [row for row in special if row[1] is not None])
-        return dropped | (wanted.keys() - {url for _, url in taken})
 
     def _take_off_words(self, pages: Sequence[int]) -> None:
         """What pages had before they were asked again."""

@@ -81,10 +81,10 @@ class PostgresPages(SqlTable):
         self._reader = Connection(self.name, self._settings)
         try:
             self._prepare(writable)
-        except Unavailable as error:
-            raise Unreachable(str(error)) from error
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, Unavailable):
+                raise Unreachable(str(error)) from error
             raise
 
     def _prepare(self, writable: bool) -> None:

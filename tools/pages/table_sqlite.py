@@ -50,6 +50,7 @@ class SqlitePages(SqlTable):
         super().__init__(f"the table {path}", paths_kept)
         self._path = path
         self._writer: sqlite3.Connection | None = None
+        self._checkpointer: Checkpointer | None = None
         self._turn, self._reader_turn = Lock(), Lock()
         try:
             if writable:
@@ -76,13 +77,15 @@ class SqlitePages(SqlTable):
         self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
 
     def _end(self) -> None:
+        if self._checkpointer is not None:
+            self._checkpointer.close()
         if self._writer is not None:
             self._writer.close()
 
     def close(self) -> None:
         """Everything is on the disk. If it is not, SQLite itself would not tell."""
         self._reader.close()
-        if self._writer is None:
+        if self._writer is None or self._checkpointer is None:
             return
         try:
             self._checkpointer.close()
@@ -107,7 +110,8 @@ class SqlitePages(SqlTable):
                     yield
             except sqlite3.IntegrityError as error:
                 raise GiveUp(f"{self.name} does not take these records: {error}") from error
-            self._checkpointer.written(self._db.total_changes - changes, self._db)
+            if self._checkpointer is not None:
+                self._checkpointer.written(self._db.total_changes - changes, self._db)
 
     def _run(self, statement: str, **values: object) -> list[Row]:
         return self._db.execute(DIALECT.said(statement), values).fetchall()
