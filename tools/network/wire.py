@@ -18,7 +18,7 @@ from urllib3.connection import HTTPConnection
 from .deadline import DeadlineResponse
 from .head import Fields
 from .routes import Route
-from .trouble import NETWORK_ERRORS, NoUse, Why
+from .trouble import NETWORK_ERRORS, NO_ADDRESSES, NoUse, Why
 
 PIECE = 2**20
 SENT_AT_ONCE = 2**16
@@ -102,6 +102,8 @@ class Wire:
                 self._route.pool._prepare_proxy(connection)
             else:
                 connection.connect()
+        except NO_ADDRESSES:
+            raise
         except NETWORK_ERRORS as error:
             raise NotConnected from error
 
