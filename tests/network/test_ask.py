@@ -24,6 +24,7 @@ from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy, closed_p
 from tests.support.worlds.raw import RawServer, said
 from tools.errors import GiveUp, Unavailable, UsageError
 from tools.network import response as response_module
+from tools.network.asker import MOST_DOUBTS
 from tools.network.client import Client
 from tools.network.request import Request, followed, redirected, referer
 from tools.network.response import Response, unpacked
@@ -665,6 +666,22 @@ def test_a_dead_host_benches_no_proxy(stack: ExitStack, serve: Serve, kind: type
             client.ask("GET", f"https://127.0.0.1:{port}/")
         assert caught.value.why is not Why.PROXY
     assert ask(client, server).body == b"ok"
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5h"])
+def test_a_proxy_that_reaches_nobody_is_benched_after_all(
+    stack: ExitStack, serve: Serve, scheme: str
+) -> None:
+    """It takes connections and says nothing, as it would for one host that is away."""
+    mute = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=50))
+    client = new_client(stack, f"{scheme}://127.0.0.1:{mute.getsockname()[1]}")
+    client.trust("127.0.0.1:9")
+    for _ in range(MOST_DOUBTS):
+        with pytest.raises(NoAnswer) as caught:
+            client.ask("GET", "https://127.0.0.1:9/", seconds=0.05)
+        assert caught.value.why is Why.SILENT
+    with pytest.raises(Unavailable, match="none of the 1 proxies works"):
+        client.ask("GET", "https://127.0.0.1:9/", seconds=0.05)
 
 
 # ---- very many hosts

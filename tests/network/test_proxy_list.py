@@ -269,7 +269,9 @@ class TestSettings:
 
     def test_one_way_to_have_proxies_is_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(PROXIES_VARIABLE, "http://10.0.0.2:80")
-        assert refusal('[proxy]\nask = "http://h/l"').startswith("proxy.ask and proxies of your own")
+        assert refusal('[proxy]\nask = "http://h/l"').startswith(
+            "proxy.ask and proxies of your own"
+        )
 
     def test_without_a_list_they_are_those_of_the_user(self) -> None:
         proxies = proxies_of(ProxySettings(urls=(A,)), HTTP, Event())
