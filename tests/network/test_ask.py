@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -429,16 +429,28 @@ def test_the_deadline_is_for_all_of_it(client: Client, path: str) -> None:
         assert time.monotonic() - begun < DEADLINE_S + SLACK_S
 
 
-def test_a_server_that_does_not_read_is_left(stack: ExitStack) -> None:
+@pytest.mark.parametrize("way", ["not at all", "slowly"])
+def test_a_server_that_does_not_read_is_left(stack: ExitStack, serve: Serve, way: str) -> None:
     """Its buffers take some; the rest waits no longer than it may."""
+    done = Event()
+    stack.callback(done.set)
+
+    def read(connection: socket.socket) -> None:
+        while not done.wait(0.02) and (way == "not at all" or connection.recv(65536)):
+            pass
+
     listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-    client, port = new_client(stack, max_bytes=10**8), listener.getsockname()[1]
+    reader = Thread(target=lambda: read(stack.enter_context(listener.accept()[0])), daemon=True)
+    reader.start()
+    client, port = new_client(stack), listener.getsockname()[1]
     client.trust(f"127.0.0.1:{port}")
     begun = time.monotonic()
     with pytest.raises(NoAnswer) as caught:
-        client.ask("POST", f"http://127.0.0.1:{port}/", body=bytes(5 * 10**7), seconds=DEADLINE_S)
+        client.ask("POST", f"http://127.0.0.1:{port}/", body=bytes(10**8), seconds=DEADLINE_S)
     assert caught.value.why is Why.SILENT
-    assert time.monotonic() - begun < DEADLINE_S + SLACK_S
+    assert time.monotonic() - begun < DEADLINE_S + 2 * SLACK_S
+    done.set()
+    reader.join(5)
 
 
 def test_an_early_answer_to_a_long_question_is_heard(client: Client, serve: Serve) -> None:
