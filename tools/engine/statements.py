@@ -114,5 +114,6 @@ BY_PREFIX = (
     "SELECT id, uri, pool = ?1 AND (?2 IS NULL OR moved < ?2) FROM uri "
     "WHERE uri >= ?3 AND uri < ?4 ORDER BY uri LIMIT ?5"
 )
-BY_AGE = "SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = ? AND (?4 IS NULL OR moved < ?4)"
-BY_DEPTHS = f"SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = {FINISHED} AND depth >= ? AND depth < ?"
+STRETCH = "SELECT id FROM uri WHERE id > ? AND id <= ?"
+BY_AGE = f"{STRETCH} AND pool = ? AND (?4 IS NULL OR moved < ?4)"
+BY_DEPTHS = f"{STRETCH} AND pool = {FINISHED} AND depth >= ? AND depth < ?"
