@@ -276,7 +276,7 @@ def test_memory_holds_few_rows_of_many(
 
 
 @pytest.mark.parametrize("order", ["fair", "priority", "fifo", "levels", "deepest"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 2, 11])
 def test_whatever_happens_everybody_is_handed_out_once_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Order, seed: int
 ) -> None:
@@ -322,7 +322,9 @@ def test_whatever_happens_everybody_is_handed_out_once_at_a_time(
     for lane in range(6):
         pools.lane_changed(str(lane))
     finish(pools, *out)
+    deadline = time.monotonic() + 10
     while pools.count("to_get"):
+        assert time.monotonic() < deadline, "they wait, and nobody is handed out"
         tasks = pools.lease(stage, 4)
         finish(pools, *tasks)
         if not tasks:
