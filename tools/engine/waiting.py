@@ -197,10 +197,10 @@ class Waiting:
         """One of each lane, where there are lanes, if that may be asked now."""
         if (lanes := self._lanes.get(stage.waiting)) is None:
             return self._register.marked(stage, count)
-        by_lane: dict[str | None, Marked] = {}
+        by_lane: dict[str, Marked] = {}
         for each in self._register.marked(stage, MARKED):
             if lanes.may_begin(str(each.row[LANE])):
-                by_lane.setdefault(each.row[LANE], each)
+                by_lane.setdefault(str(each.row[LANE]), each)
         return list(by_lane.values())[:count]
 
     def _moments_of_marked(self, stage: Stage, lanes: Lanes) -> list[float]:
