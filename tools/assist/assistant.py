@@ -21,7 +21,12 @@ from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
-from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
+from .inbox import (
+    is_shipping_requested,
+    take_pause_requests,
+    take_retry_requests,
+    take_shipping_requests,
+)
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
@@ -109,6 +114,8 @@ class Assist:
     def tick(self) -> None:
         """Called often by the main thread."""
         self._clock.tick()
+        for request in take_pause_requests(self._settings.state):
+            self._harvest.ask(request)
         if self._sampler.has_begun or self._harvest.has_work():  # rates need a beginning
             self._sampler.refresh()
         if time.monotonic() >= self._next_look:

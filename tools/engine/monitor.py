@@ -14,7 +14,7 @@ from threading import Thread
 
 from ..errors import Fatal, StopHarvest
 from .committer import Committer
-from .executor import Answer, Executor
+from .executor import Answer, Executor, place_of
 from .pools import Pools
 from .returns import Failed, Returns, no_record
 from .stage import Done, Stage, Task
@@ -46,7 +46,7 @@ class Monitor(Thread):
         self._begun = begun
         self._on_end = on_end
         self._feeders = feeders
-        self._is_paused = False
+        self._paused: frozenset[int] = frozenset()  # numbers of places
         self._is_stopping = False
         self._holds: dict[str, str] = {}  # who holds it, and why
         self._held_since = 0.0
@@ -56,16 +56,40 @@ class Monitor(Thread):
 
     # --- asked from outside ----------------------------------------------------------------
 
-    def pause(self) -> None:
-        self._set(is_paused=True)
-        self._executor.recall(self.stage.name)
+    @property
+    def slots(self) -> range:
+        """The numbers of its places."""
+        return range(1, self.stage.workers + 1)
 
-    def resume(self) -> None:
-        self._set(is_paused=False)
+    @property
+    def paused(self) -> Sequence[int]:
+        """The numbers of those that make a pause."""
+        return sorted(self._paused)
+
+    @property
+    def is_paused(self) -> bool:
+        return len(self._paused) == self.stage.workers
+
+    def pause(self, slot: int | None = None) -> None:
+        """One place, or all: what is at work there ends its step, and gets no other."""
+        self._let_rest(self._paused.union(self.slots if slot is None else [slot]))
+
+    def resume(self, slot: int | None = None) -> None:
+        self._let_rest(self._paused.difference(self.slots if slot is None else [slot]))
+
+    def _let_rest(self, slots: frozenset[int]) -> None:
+        with self._pools.changed:
+            self._paused = slots.intersection(self.slots)
+            self._executor.rest(self.stage.name, self._paused)
+            self._pools.changed.notify_all()
+        if self.is_paused:
+            self._executor.recall(self.stage.name)
 
     def stop(self) -> None:
         """Hand out nothing more; tasks that run may finish."""
-        self._set(is_stopping=True)
+        with self._pools.changed:
+            self._is_stopping = True
+            self._pools.changed.notify_all()
         self._executor.recall(self.stage.name)
 
     def hold(self, holder: str, reason: str | None) -> None:
@@ -162,15 +186,24 @@ class Monitor(Thread):
         return 0 if self._holds else self._places()
 
     def _places(self) -> int:
-        if self._is_paused or self._is_stopping or self._returns.rests.seconds_left:
+        if self.is_paused or self._is_stopping or self._returns.rests.seconds_left:
             return 0
-        places = min(self.stage.workers, self._executor.places(self.stage.name))
+        going = self.stage.workers - len(self._paused)
+        places = min(going, self._executor.places(self.stage.name))
         if self._returns.rests:  # one task goes ahead
             places = min(places, 1)
         active = self._pools.count(self.stage.active)
+        free = places - active + self._ending()
         if self.stage.limit is not None:
-            places = min(places, self.stage.limit - self._pools.done(self.stage))
-        return max(0, places - active)
+            free = min(free, self.stage.limit - self._pools.done(self.stage) - active)
+        return max(0, free)
+
+    def _ending(self) -> int:
+        """How many are still at work in places that make a pause: they take nobody's place."""
+        if not self._paused:
+            return 0
+        names = {place_of(self.stage.name, number) for number in self._paused}
+        return sum(task.holder in names for task in self._pools.tasks(self.stage))
 
     def _is_limit_reached(self) -> bool:
         if self.stage.limit is None:
@@ -185,12 +218,6 @@ class Monitor(Thread):
         if rest := self._returns.rests.seconds_left:
             waits.append(rest)
         return min(waits)
-
-    def _set(self, **flags: bool) -> None:
-        with self._pools.changed:
-            for name, value in flags.items():
-                setattr(self, f"_{name}", value)
-            self._pools.changed.notify_all()
 
     # --- what comes back -------------------------------------------------------------------
 

@@ -17,9 +17,11 @@ from tqdm import tqdm
 
 from ..base.log import file_only
 from ..base.text import size
+from ..engine.executor import place_of
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
+from ..journal.pauses import Paused
 from .bars import Bar
 
 if TYPE_CHECKING:  # history.py needs a table and no network
@@ -42,6 +44,7 @@ class Progress:
         quiet: bool,
         file: Reading | None = None,
         is_paused: Callable[[], bool] = lambda: False,
+        paused_slots: Callable[[], Paused] = dict,
     ) -> None:
         self.requests: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
@@ -51,6 +54,7 @@ class Progress:
         self._hour_due = self._begun + HOUR_S
         self._file = file  # read by the first stage, if it reads one
         self._is_paused = is_paused
+        self._paused_slots = paused_slots
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
@@ -100,14 +104,26 @@ class Progress:
         for stage in self._shown:
             done, active = self._pools.done(stage), self._pools.count(stage.active)
             total = done + active + self._pools.count(stage.waiting)
-            self._bars[stage.name].show(done, total, pause, f"{active} at work" if active else "")
+            told, more = self._at_work(stage, active)
+            self._bars[stage.name].show(done, total, pause or told, more)
         for each in self._counted():
             if each.has_bar:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
 
+    def _at_work(self, stage: Stage, active: int) -> tuple[str, str]:
+        """If all of a stage make a pause, and what else is to be told of its workers."""
+        paused, at_work = len(self._paused_slots().get(stage.name, ())), f"{active} at work"
+        if paused == stage.workers:
+            return "paused", at_work if active else ""
+        return "", f"{at_work}, {paused} paused" if paused else at_work if active else ""
+
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
-        pools = f"paused {pools}" if self._is_paused() else pools
+        if self._is_paused():
+            pools = f"paused {pools}"
+        elif paused := self._paused_slots():
+            names = ",".join(place_of(stage, n) for stage, slots in paused.items() for n in slots)
+            pools = f"paused={names} {pools}"
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
         line = f"{pools}{counted} requests={self.requests.total()}"
         return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
