@@ -27,6 +27,8 @@ from tools.settings import Settings
 
 SEED = "/c/en/0"
 
+NO_JOB = SimpleNamespace(task_timeout_s=None, scan_s=None)
+
 
 def settings(folder: Path, text: str) -> tuple[str, Path]:
     file = folder / "sheaf.toml"
@@ -133,7 +135,7 @@ def test_samples_at_the_same_moment_count_nothing_twice(tmp_path: Path) -> None:
         return {"example.org": (10, 1000)}
 
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[]))
+        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[], job=NO_JOB))
         assist = Assist(harvest, Settings(state=tmp_path), traffic)
         with ThreadPoolExecutor(2) as threads:
             for done in [threads.submit(assist.sample) for _ in range(2)]:
@@ -197,7 +199,7 @@ def test_a_graph_that_does_not_know_the_harvest_any_more_ends_it(tmp_path: Path)
 
     ended: list[Fatal] = []
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append)
+        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append, job=NO_JOB)
         mine = Settings(state=tmp_path)
         assist = Assist(cast(Harvest, harvest), mine, dict, None, cast(Belongings, Lost()))
         assist.ask_graph()

@@ -208,9 +208,10 @@ class ExecutorContract:
         until(lambda: all(task.holder for task in first), "every place is used")
         scene.executor.rest(STAGE.name, [2])
         assert scene.executor.places(STAGE.name) == PLACES - 1
+        more = scene.give(3 * PLACES)
         scene.open_gate()
-        scene.wait_for(PLACES)
-        more = scene.give(6 * PLACES)
+        scene.wait_for(4 * PLACES)
+        more += scene.give(3 * PLACES)
         scene.wait_for(7 * PLACES)
         assert {task.holder for task in more} == {"fetch-1", "fetch-3"}
         scene.executor.rest(STAGE.name, [1, 2, 3])

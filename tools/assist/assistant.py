@@ -31,7 +31,7 @@ from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Heartbeat, Outages, Reserve
+from .watchdogs import Backlog, Heartbeat, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -87,6 +87,9 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
         ]
+        clock, job = settings.clock, harvest.job
+        if longest_s := clock.task_timeout_s or job.task_timeout_s:
+            watches.append(Overdue(harvest.monitors, longest_s, job.scan_s or clock.scan_s))
         if self._guard is not None:
             watches.append(self._guard.look)
         if (transport := self._transport) is not None:

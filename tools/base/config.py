@@ -95,6 +95,7 @@ KINDS: dict[Any, tuple[Callable[[Any], Any], str]] = {
     int: (_exactly(int), "a whole number"),
     int | None: (_exactly(int), "a whole number"),
     float: (_number, "a number"),
+    float | None: (_number, "a number"),
     Path: (_path, "a path"),
     Path | None: (_path, "a path"),
     tuple[str, ...]: (_texts, "a list of texts"),

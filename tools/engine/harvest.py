@@ -84,7 +84,7 @@ class Harvest:
     def _monitors(self, attempts: int) -> list[Monitor]:
         monitors: list[Monitor] = []
         for stage in (each for each in self.job.stages if each.name in self.job.workers):
-            work, feeders = self.job.workers[stage.name], tuple(monitors)
+            work, before = self.job.workers[stage.name], tuple(monitors)
             monitors.append(
                 Monitor(
                     stage,
@@ -93,7 +93,7 @@ class Harvest:
                     self._committer,
                     attempts,
                     self._note_end,
-                    feeders,
+                    before,
                     work.begun if isinstance(work, Finisher) else tuple,
                     self._record_of_failure,
                 )

@@ -158,6 +158,8 @@ class Job:
     client: Any = None  # whose exchanges are counted, if it asks anybody
     reading: Reading | None = None  # by its first stage
     guard: Guard | None = None
+    task_timeout_s: float | None = None  # what takes longer is taken back; None: nothing is
+    scan_s: float | None = None  # how often that is looked for, if not as usual
     transport: Any = None  # to the receiving node, if its files go there
 
     @property

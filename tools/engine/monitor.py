@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 
-from ..errors import Fatal, StopHarvest
+from ..errors import Fatal, RetryLater, StopHarvest
 from .committer import Committer
 from .executor import Answer, Executor, place_of
 from .pools import Pools
@@ -34,18 +34,25 @@ class Monitor(Thread):
         committer: Committer,
         attempts: int,
         on_end: Callable[[Fatal | None], None],
-        feeders: Sequence[Monitor] = (),
+        before: Sequence[Monitor] = (),
         begun: Callable[[], Sequence[str]] = tuple,
         failed: Failed = no_record,
     ) -> None:
-        """`begun` names URIs that something has been gathered for."""
+        """`before` are the monitors of the stages before this one, `begun` names URIs that
+        something has been gathered for."""
         super().__init__(name=f"monitor {stage.name}", daemon=True)
         self.stage = stage
         self._pools = pools
         self._executor = executor
         self._begun = begun
         self._on_end = on_end
-        self._feeders = feeders
+        self._peers = list(before)
+        for peer in before:
+            peer._peers.append(self)
+        self._before = before[-1] if before else None
+        self._next: Monitor | None = None
+        if self._before is not None:
+            self._before._next = self
         self._paused: frozenset[int] = frozenset()  # numbers of places
         self._is_stopping = False
         self._holds: dict[str, str] = {}  # who holds it, and why
@@ -111,20 +118,40 @@ class Monitor(Thread):
         return self._returns.rests.outage
 
     def is_over(self) -> bool:
-        """Nothing runs, nothing waits here or may still come from the stages before."""
+        """Nothing runs, nothing waits here, and none may still come: any stage may find work for
+        any other."""
         with self._pools.changed:
-            if self._pools.count(self.stage.active):
+            if not self._is_at_rest():
                 return False
-            if self._is_stopping or self._is_limit_reached():
-                return True
-            waiting = self._pools.count(self.stage.waiting)
-            return not waiting and all(feeder.is_over() for feeder in self._feeders)
+            return self._is_closed() or all(peer._is_at_rest() for peer in self._peers)
+
+    def _is_at_rest(self) -> bool:
+        if self._pools.count(self.stage.active):
+            return False
+        return self._is_closed() or not self._pools.count(self.stage.waiting)
+
+    def _is_closed(self) -> bool:
+        """Whatever waits, no more is handed out."""
+        return self._is_stopping or self._is_limit_reached()
 
     def take_back(self) -> int:
         """Return what still runs to its pool; what is brought later is ignored."""
         tasks = self._pools.tasks(self.stage)
         for task in tasks:
             self._pools.retry_later(task, "the harvest was stopped", spent=False)
+        return len(tasks)
+
+    def take_back_overdue(self, longest_s: float) -> int:
+        """What is at work for longer goes back, an attempt spent; what it brings later is ignored.
+        Its place stays its own until then. How many did."""
+        begun_before = time.monotonic() - longest_s
+        tasks = [
+            task
+            for task in self._pools.tasks(self.stage)
+            if task.holder and task.seconds is None and task.begun < begun_before
+        ]
+        for task in tasks:
+            self._returns.overdue(task, RetryLater(f"not done within {longest_s:,.0f} s"))
         return len(tasks)
 
     # --- the monitor's own thread ----------------------------------------------------------
@@ -149,7 +176,7 @@ class Monitor(Thread):
             while not (is_over := self.is_over()) and not self._can_hand_out():
                 self._pools.changed.wait(self._seconds_to_wait())
             if is_over:
-                self._pools.changed.notify_all()  # monitors fed by this one look again
+                self._pools.changed.notify_all()  # the other monitors look again
             return is_over
 
     def _can_hand_out(self) -> bool:
@@ -169,6 +196,8 @@ class Monitor(Thread):
                 for task in tasks:
                     logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
                 self._executor.give(tasks)
+                if self._before is not None and self._before.stage.queue is not None:
+                    self._pools.changed.notify_all()  # it may have waited for this
             return tasks
 
     def _lease(self) -> list[Task]:
@@ -183,7 +212,16 @@ class Monitor(Thread):
 
     def _free_places(self) -> int:
         """For what has not begun."""
-        return 0 if self._holds else self._places()
+        return 0 if self._holds or self._is_next_crowded() else self._places()
+
+    def _is_next_crowded(self) -> bool:
+        """As much as may waits for the next stage, and it can go on with that: if it cannot, be it
+        for delays or its limit, nobody waits for it."""
+        queue, next_ = self.stage.queue, self._next
+        if queue is None or next_ is None:
+            return False
+        is_full = self._pools.count(next_.stage.waiting) >= queue
+        return is_full and not next_._is_closed() and self._pools.is_ready(next_.stage)
 
     def _places(self) -> int:
         if self.is_paused or self._is_stopping or self._returns.rests.seconds_left:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 Order = Literal["fifo", "deepest", "levels", "priority"]
+Kind = Literal["waits", "computes"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from threading import Lock, Thread
 
 from ..errors import Interrupted, Unavailable
 from .executor import Came, Member, Verdict, place_of
-from .stage import Done, Stage, Task, Worker
+from .luggage import Luggage
+from .stage import Done, Kind, Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -20,10 +21,10 @@ class ThreadExecutor:
     """The Executor of one process."""
 
     def __init__(self, stages: Iterable[Stage], workers: Mapping[str, Worker]) -> None:
+        at_work = [stage for stage in stages if stage.name in workers]
+        luggage = Luggage(at_work)
         self._stages = {
-            stage.name: StageThreads(stage.name, stage.workers, workers[stage.name])
-            for stage in stages
-            if stage.name in workers
+            stage.name: STAFF[stage.kind](stage, workers[stage.name], luggage) for stage in at_work
         }
 
     def open(self, came: Came) -> None:
@@ -86,16 +87,17 @@ class StageThreads:
 
     came: Came
 
-    def __init__(self, stage: str, places: int, work: Worker) -> None:
-        self._places = places
+    def __init__(self, stage: Stage, work: Worker, luggage: Luggage) -> None:
+        self._places = stage.workers
         self._resting: frozenset[int] = frozenset()
-        self._stage = stage
+        self._stage = stage.name
         self._work = work
+        self._luggage = luggage
         self._lock = Lock()  # never held while anybody else is called
         self._unbegun: deque[Task] = deque()
         self._idle: list[PlaceThread] = []
         self._busy: set[PlaceThread] = set()
-        self._numbers = set(range(1, places + 1))  # of places without a thread
+        self._numbers = set(range(1, stage.workers + 1))  # of places without a thread
         self._is_recalled = False
 
     @property
@@ -175,6 +177,7 @@ class StageThreads:
         that the worker had open."""
         thread.name = f"{self._stage} {task.uri}"  # for whoever looks at what all threads do
         attempt = task.attempts + 1
+        task.luggage = self._luggage.fetch(task)
         logger.debug("Worker %s begins %s (attempt %d)", self._stage, task.uri, attempt)
         self._bring(thread, task, time.monotonic(), self._result(task))
 
@@ -193,7 +196,22 @@ class StageThreads:
             seconds = time.monotonic() - begun
             text = "Worker %s ends %s after %.3f s: %s"
             logger.debug(text, self._stage, task.uri, seconds, found)
-        self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
+        task.luggage = None
+        if not isinstance(result, Done) or result.luggage is None:
+            self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
+        else:
+            self._bring_with_luggage(thread, task, result)
+
+    def _bring_with_luggage(self, thread: PlaceThread, task: Task, done: Done) -> None:
+        """The next stage may begin before this place has its answer."""
+
+        def answer(verdict: Verdict) -> None:
+            if verdict != "settled":
+                self._luggage.drop(task, done)
+            self._free(thread)
+
+        self._luggage.leave(task, done)
+        self.came(task.token, thread.place, done, answer)
 
     def _free(self, thread: PlaceThread) -> None:
         """Its result was answered: only now does the name stand for nothing, or for the next."""
@@ -217,3 +235,7 @@ class StageThreads:
 
 def _nobody(_verdict: Verdict) -> None:
     """No place waits for this answer."""
+
+
+STAFF: Mapping[Kind, type[StageThreads]] = {"waits": StageThreads, "computes": StageThreads}
+"""Who works on a stage of each kind: threads of its own, for the time being."""
