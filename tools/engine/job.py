@@ -155,7 +155,7 @@ class Job:
     stages: Sequence[Stage]
     seeds: Sequence[Found]
     workers: Mapping[str, Worker]
-    client: Any = None  # whose exchanges are counted, if it asks anybody
+    client: Any = None  # whose traffic is counted, if it asks anybody
     reading: Reading | None = None  # by its first stage
     guard: Guard | None = None
     task_timeout_s: float | None = None  # what takes longer is taken back; None: nothing is

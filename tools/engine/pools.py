@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..journal.schema import FAILED
+from ..journal.timings import Outcome, timed
 from .leases import Leases
 from .marks import REASON
 from .notes import Notes
@@ -98,8 +99,9 @@ class Pools(Notes):
             with self._register.transaction():
                 moved = self._move_on(live)
                 arrivals = self._insert(_found_by(live))
-                for _, done in live:
+                for task, done in live:
                     self._register.count_up(done.tally)
+                    self._time(task, "done")
             for task, _ in live:
                 self._release(task)
             self._waiting.enter(moved)
@@ -118,6 +120,7 @@ class Pools(Notes):
             not_before = time.time() + delay if delay > 0 else 0.0
             with self._register.transaction():
                 self._register.leave([task], pool, task.rank, attempts, not_before, reason)
+                self._time(task, "retried")
             self._release(task)
             if not_before:
                 self._waiting.delay(pool, not_before)
@@ -140,6 +143,7 @@ class Pools(Notes):
                     self._register.leave(
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
                     )
+                    self._time(task, "failed")
             for task, _ in live:
                 self._release(task)
             return {task.token for task, _ in live}
@@ -171,6 +175,11 @@ class Pools(Notes):
     def done(self, stage: Stage) -> int:
         """How many tasks this stage has brought to an end, over all runs."""
         return self._register.counts[stage.done]
+
+    def tally(self) -> dict[str, int]:
+        """Everything that is counted, over all runs."""
+        with self.changed:
+            return dict(self._register.counts)
 
     def tallied(self, name: str) -> int:
         """What the job's tasks have counted under this name, over all runs."""
@@ -289,6 +298,12 @@ class Pools(Notes):
         self._register.lease(stage, rows)
         self._leases.begin(tasks)
         return tasks
+
+    def _time(self, task: Task, outcome: Outcome) -> None:
+        """Not of what nobody has begun."""
+        if task.holder:
+            seconds = time.monotonic() - task.begun if task.seconds is None else task.seconds
+            self._register.count_up(timed(task.stage.name, outcome, seconds))
 
     def _release(self, task: Task) -> None:
         self._leases.end(task)

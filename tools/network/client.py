@@ -14,7 +14,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from types import MappingProxyType
 from typing import NamedTuple
@@ -31,6 +30,7 @@ from .deadline import DeadlineAdapter, allow_silence
 from .guard import Guard, host_named, host_of
 from .limits import Limit, Limits, merged, pause_asked
 from .settings import HttpSettings
+from .traffic import Exchange, Traffic
 
 logger = logging.getLogger(__name__)
 
@@ -50,16 +50,6 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes  # empty if a sink took it
     url: str  # after redirects
-
-
-@dataclass(slots=True)
-class Exchange:
-    """One request as the statistics see it."""
-
-    host: str
-    status: int = 0  # 0: no answer
-    size: int = 0
-    seconds: float = 0.0
 
 
 class Asking(NamedTuple):
@@ -103,7 +93,7 @@ class Client:
             "User-Agent": user_agent(settings.contact),
             "Accept-Encoding": "gzip, deflate",
         }
-        self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
+        self.traffic = Traffic()
 
     def close(self) -> None:
         self._adapter.close()
@@ -150,6 +140,10 @@ class Client:
         """Nobody asks this host for so long, or for a while that grows; how long that is."""
         host = _host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
         return self._limits.rests.begin(host, reason, seconds)
+
+    def resting(self) -> int:
+        """How many hosts are left alone now."""
+        return self._limits.rests.number()
 
     def _timeout_of(self, seconds: float) -> urllib3.Timeout:
         return urllib3.Timeout(connect=self._settings.connect_timeout_s, read=seconds)
@@ -211,7 +205,7 @@ class Client:
         finally:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
-                self.exchanges.put(exchange)
+                self.traffic.add(exchange)
                 if logger.isEnabledFor(logging.DEBUG):
                     _tell(asking.url, exchange, proxy)
         if proxy:

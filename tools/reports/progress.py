@@ -6,11 +6,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
-from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -33,7 +31,7 @@ LINE_EVERY_S, HOUR_S = 10.0, 3600.0
 
 
 class Progress:
-    """Call it now and then from one thread; it counts the requests as they go by."""
+    """Call it now and then from one thread."""
 
     def __init__(
         self,
@@ -46,8 +44,6 @@ class Progress:
         is_paused: Callable[[], bool] = lambda: False,
         paused_slots: Callable[[], Paused] = dict,
     ) -> None:
-        self.requests: Counter[str] = Counter()
-        self.bytes: Counter[str] = Counter()
         self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
@@ -63,12 +59,15 @@ class Progress:
     def seconds(self) -> float:
         return time.monotonic() - self._begun
 
-    def traffic(self) -> dict[str, tuple[int, int]]:
-        """Requests and bytes of each host so far."""
-        return {host: (count, self.bytes[host]) for host, count in dict(self.requests).items()}
+    @property
+    def requests(self) -> int:
+        return 0 if self._client is None else self._client.traffic.requests
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self._client is None else self._client.traffic.bytes
 
     def __call__(self) -> None:
-        self._collect()
         if self._bars:
             self._draw()
         elif time.monotonic() >= self._line_due:
@@ -125,17 +124,8 @@ class Progress:
             names = ",".join(place_of(stage, n) for stage, slots in paused.items() for n in slots)
             pools = f"paused={names} {pools}"
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
-        line = f"{pools}{counted} requests={self.requests.total()}"
+        line = f"{pools}{counted} requests={self.requests}"
         return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
-
-    def _collect(self) -> None:
-        try:
-            while self._client is not None:
-                exchange = self._client.exchanges.get_nowait()
-                self.requests[exchange.host] += 1
-                self.bytes[exchange.host] += exchange.size
-        except Empty:
-            return
 
 
 @contextmanager
@@ -233,10 +223,10 @@ def _shown(panel: Panel) -> str:
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
-    requests, seconds = progress.requests.total(), progress.seconds
+    requests, seconds = progress.requests, progress.seconds
     rows: list[tuple[str, object]] = [
         ("requests", requests),
-        ("megabytes", round(progress.bytes.total() / 1e6)),
+        ("megabytes", round(progress.bytes / 1e6)),
         ("seconds", round(seconds)),
     ]
     return rows if seconds < 1 else [*rows, ("requests per second", round(requests / seconds))]
