@@ -21,12 +21,17 @@ from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
-from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
+from .inbox import (
+    is_shipping_requested,
+    take_pause_requests,
+    take_retry_requests,
+    take_shipping_requests,
+)
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Heartbeat, Outages, Reserve
+from .watchdogs import Backlog, Heartbeat, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -82,6 +87,9 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
         ]
+        clock, job = settings.clock, harvest.job
+        if longest_s := clock.task_timeout_s or job.task_timeout_s:
+            watches.append(Overdue(harvest.monitors, longest_s, job.scan_s or clock.scan_s))
         if self._guard is not None:
             watches.append(self._guard.look)
         if (transport := self._transport) is not None:
@@ -109,6 +117,8 @@ class Assist:
     def tick(self) -> None:
         """Called often by the main thread."""
         self._clock.tick()
+        for request in take_pause_requests(self._settings.state):
+            self._harvest.ask(request)
         if self._sampler.has_begun or self._harvest.has_work():  # rates need a beginning
             self._sampler.refresh()
         if time.monotonic() >= self._next_look:

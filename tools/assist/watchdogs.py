@@ -137,6 +137,25 @@ class Heartbeat:
                 logger.warning("%s", line)
 
 
+class Overdue:
+    """Every now and then, what is at work for too long goes back to its pool."""
+
+    def __init__(self, monitors: Sequence[Monitor], longest_s: float, scan_s: float) -> None:
+        self._monitors = monitors
+        self._longest_s = longest_s
+        self._scan_s = scan_s
+        self._next_scan = 0.0
+
+    def __call__(self) -> None:
+        if time.monotonic() < self._next_scan:
+            return
+        self._next_scan = time.monotonic() + self._scan_s
+        for monitor in self._monitors:
+            if number := monitor.take_back_overdue(self._longest_s):
+                text = "%d of %s took more than %.0f s and were taken back"
+                logger.warning(text, number, monitor.stage.name, self._longest_s)
+
+
 class Outages:
     """Tells of a stage that gets no answer for long, and when it goes on."""
 

@@ -97,6 +97,7 @@ class Session:
         return Progress(
             *(harvest.pools, stages, job.counted, job.client, self._options.quiet, job.reading),
             is_paused=lambda: harvest.paused_since is not None,
+            paused_slots=lambda: harvest.paused_slots,
         )
 
     # --- its course --------------------------------------------------------------------------
@@ -113,7 +114,8 @@ class Session:
                 self.harvest.pools.remember({"limit": limit, **facts_of(self._options.typed)})
                 beginning.is_over = True
 
-        ways = progress.traffic, job.transport, job.guard, job.begun_bytes
+        traffic = dict if job.client is None else job.client.traffic.take
+        ways = traffic, job.transport, job.guard, job.begun_bytes
         with Assist(self.harvest, self._settings, *ways) as assist:
             try:
                 self.harvest.run(begin, progress, assist.tick)

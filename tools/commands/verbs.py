@@ -29,9 +29,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "while it runs, and after": {
         "history": Verb("history", "tell how far it is: pools, rates, time left, failures"),
-        "pause": Verb("signals", "ask the running harvest to hand out no new tasks"),
-        "resume": Verb("signals", "ask it to go on"),
-        "stop": Verb("signals", "ask it to end; running tasks finish, nothing is lost"),
+        "pause": Verb("pauses", "ask the running harvest, or some of it, to begin no new tasks"),
+        "resume": Verb("pauses", "ask it to go on"),
+        "stop": Verb("stop", "ask it to end; running tasks finish, nothing is lost"),
         "retry": Verb("retry", "put failed ones back to work"),
         "ship": Verb("ship", "send the media to the receiving node now"),
     },

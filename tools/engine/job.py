@@ -166,9 +166,11 @@ class Job:
     stages: Sequence[Stage]
     seeds: Sequence[Found]
     workers: Mapping[str, Worker]
-    client: Any = None  # whose exchanges are counted, if it asks anybody
+    client: Any = None  # whose traffic is counted, if it asks anybody
     reading: Reading | None = None  # by its first stage
     guard: Guard | None = None
+    task_timeout_s: float | None = None  # what takes longer is taken back; None: nothing is
+    scan_s: float | None = None  # how often that is looked for, if not as usual
     transport: Any = None  # to the receiving node, if its files go there
 
     @property

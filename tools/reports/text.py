@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
 from ..engine.job import Cell, Description, Panel
-from ..journal import facts
+from ..journal import facts, pauses
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
 from ..journal.reader import ClockWork, Group, Look
@@ -50,6 +50,10 @@ class View(NamedTuple):
     @property
     def paused_since(self) -> float | None:
         return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def paused_slots(self) -> pauses.Paused:
+        return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def left(self) -> Left:
@@ -111,7 +115,8 @@ def _share(view: View) -> str:
 
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
-        return ""
+        some = pauses.spoken(view.paused_slots, pauses.slots_in(view.seen.facts))
+        return as_typed_here(f"paused: {some}; `python main.py resume` goes on") if some else ""
     return as_typed_here(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
