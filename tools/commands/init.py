@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..base.say import say
 from ..errors import HarvestError, StopHarvest, UsageError
 from . import flags
 
@@ -78,7 +79,7 @@ def run(options: Options) -> int:
     elif "contact" not in answers:
         raise UsageError("init needs a terminal to ask, or --contact you@example.org")
     write(file, written(answers), options.force)
-    print(f"{file} is written; `python main.py check` tries it, `python main.py` begins")
+    say(f"{file} is written; `python main.py check` tries it, `python main.py` begins")
     return 0
 
 

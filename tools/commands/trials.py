@@ -17,6 +17,7 @@ from threading import Event
 from typing import NamedTuple
 
 from ..assist.notify import trials as notice_trials
+from ..base.say import say
 from ..base.text import amount, plain, size
 from ..conceptnet.api import JSON, ApiSource
 from ..conceptnet.graph import open_graph, visit_graph
@@ -53,11 +54,11 @@ def check(settings: Settings, quiet: bool) -> int:
                 failures.append(error)
                 mark, text = "FAILED", str(error)
             if mark == "FAILED" or not quiet:
-                print(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}", flush=True)
+                say(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}")
     if failures:
         raise summed_up(failures)
     if not quiet:
-        print("all of this works: `python main.py` can begin")
+        say("all of this works: `python main.py` can begin")
     return 0
 
 
