@@ -436,7 +436,7 @@ def test_every_command_stands_in_the_table() -> None:
 
 
 def test_what_the_commands_write_leaves_git_clean(tmp_path: Path) -> None:
-    option = r"(?:--state|--media|--plot|export(?: --format \w+)?) ([\w.-]+)"
+    option = r"(?:--state|--media|--plot|main.py export(?: --format \w+)?) ([\w.-]+)"
     named = re.findall(option, "\n".join(commands()))
     assert {"state-english", "m-walk", "graph-files", "graph-parquet", "progress.svg"} <= {*named}
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

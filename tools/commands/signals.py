@@ -8,7 +8,8 @@ from . import flags
 
 EXAMPLES = (
     "python main.py pause                 the harvest of sheaf.toml, or of ./state",
-    "python main.py stop --state state-2  another one",
+    "python main.py resume                that one goes on",
+    "python main.py stop --state state-2  another one ends",
 )
 
 

@@ -30,8 +30,8 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "while it runs, and after": {
         "history": Verb("history", "tell how far it is: pools, rates, time left, failures"),
         "pause": Verb("signals", "ask the running harvest to hand out no new tasks"),
-        "resume": Verb("signals", "ask it to go on"),
-        "stop": Verb("signals", "ask it to end; running tasks finish, nothing is lost"),
+        "resume": Verb("signals", "ask a paused harvest to go on"),
+        "stop": Verb("signals", "ask the running harvest to end; tasks finish, nothing is lost"),
         "retry": Verb("retry", "put failed ones back to work"),
         "ship": Verb("ship", "send the media to the receiving node now"),
     },
