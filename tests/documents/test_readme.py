@@ -445,7 +445,7 @@ def test_what_the_commands_write_leaves_git_clean(tmp_path: Path) -> None:
         file = tmp_path / name if "." in name else tmp_path / name / "file"
         file.parent.mkdir(exist_ok=True)
         file.touch()
-    status = ["git", "-C", tmp_path, "status", "--short"]
+    status = ["git", "-C", str(tmp_path), "status", "--short"]
     assert subprocess.run(status, capture_output=True, text=True).stdout == "?? .gitignore\n"
 
 
