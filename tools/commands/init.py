@@ -134,6 +134,10 @@ def accept(answers: dict[str, str]) -> None:
         file.write(written(answers))
         file.flush()
         settings = loaded(Path(file.name))
+    if settings.source_file is not None:
+        from ..conceptnet.dump.lines import Lines  # it takes numpy with it
+
+        Lines(settings.source_file)
     if "seeds" in answers:
         seeds_of(settings.seeds, settings.filter.languages)
 
