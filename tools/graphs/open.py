@@ -56,7 +56,7 @@ def name_of(url: str) -> str:
     """What its user types before it is emptied."""
     if is_embedded(url):
         return sqlite_path(url).name
-    from .neo4j import Address
+    from .neo4j_address import Address
 
     return Address.of(url).database
 
@@ -91,6 +91,7 @@ def sqlite_path(url: str) -> Path:
 
 def _neo4j(url: str, types: Sequence[str], password: str) -> Neo4jGraph:
     """The driver is imported only by those who use it: it takes a quarter of a second."""
-    from .neo4j import Address, Neo4jGraph
+    from .neo4j import Neo4jGraph
+    from .neo4j_address import Address
 
     return Neo4jGraph(Address.of(url), password, types)
