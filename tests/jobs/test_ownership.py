@@ -18,7 +18,8 @@ from tests.support.worlds.conceptnet import World, hub
 from tools.add import Attachment
 from tools.graphs.sqlite import SqliteGraph
 from tools.journal.snapshots import newest_good_snapshot
-from tools.media.ledger import BOOKS, MARK, Ledger
+from tools.media.ledger import MARK, Ledger
+from tools.media.ledger_lines import BOOKS
 from tools.shipping.outbox import Outbox
 
 SEED = "/c/en/hub"

@@ -26,8 +26,8 @@ from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
 from ..graphs.open import is_there
 from ..journal.snapshots import BUDGETS
-from ..media.drafts import Drafts
-from ..media.ledger import Ledger, reason_group
+from ..media.drafts import Drafts, reason_group
+from ..media.ledger import Ledger
 from ..network.client import Client
 from ..network.guard import host_of
 from ..providers import catalogue

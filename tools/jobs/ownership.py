@@ -23,7 +23,8 @@ from ..base.sqlite import reading
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..graphs.open import is_embedded, is_same, is_there, sqlite_path
-from ..media.ledger import BOOKS, Ledger
+from ..media.ledger import Ledger
+from ..media.ledger_lines import BOOKS
 from ..settings import Settings
 from ..shipping.outbox import FOLDER as OUTBOX
 

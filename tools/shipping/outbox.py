@@ -28,7 +28,9 @@ import orjson
 from ..base.files import sync
 from ..base.locks import is_locked_now
 from ..errors import StopHarvest, Unavailable
-from ..media.ledger import BOOKS, FILES, Ledger, divide
+from ..media.ledger import Ledger
+from ..media.ledger_lines import BOOKS, FILES
+from ..media.ledger_split import divide
 from .batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch
 from .volume import Member, cut
 

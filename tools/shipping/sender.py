@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from ..base.backoff import pause_after
 from ..errors import Interrupted, NoRoom, Unavailable
 from .batch import Batch
+from .pipeline import CHUNK
 from .settings import TransportSettings
-from .sftp import CHUNK, Node
+from .sftp import Node
 from .volume import MemberLost, Volume
 
 if TYPE_CHECKING:
