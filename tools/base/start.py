@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from .base.extras import EXTRAS
-from .base.program import IS_INSTALLED
+from .extras import EXTRAS
+from .program import IS_INSTALLED
 
 TOO_OLD = "Sheaf needs Python 3.11 or newer, and this is Python"
 PACKAGES = (  # in the order of requirements.txt
