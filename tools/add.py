@@ -43,7 +43,9 @@ def relation_type(uri: str) -> str:
     return uri.removeprefix("/a/[/r/").partition("/,/")[0] if uri.startswith("/a/") else ""
 
 
-KINDS = ("image", "audio", "visual")
+KINDS = {"image": "image", "audio": "sound", "visual": "gif"}
+"""The kinds of media, and what people call a file of each. Every other list of them is made of
+this one."""
 
 
 class Media(NamedTuple):

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-from .add import Attachment, Media
+from .add import KINDS, Attachment, Media
 from .base.credentials import hidden
 from .conceptnet.rules import search_text
 from .engine.stage import Done, Task
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ORDER = ("audio", "image", "visual")
+ORDER = sorted(KINDS)  # in which they are looked for
 SHORTEST_WAIT_S = 1.0
 DAY_S = 86_400.0
 EARLY = "no more was looked for, because there was no room"

@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import re
 
+from .add import KINDS
+
 LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_NAME = 200  # bytes of a folder's name; file systems allow 255
 LONGEST_FOLDER = 1_000  # bytes of all names below the media folder; a whole path may have 4,096
@@ -146,7 +148,7 @@ def media_folder(uri: str) -> str:
 
 def _is_plain(name: str) -> bool:
     """Not too long, not hidden, and neither a kind of media nor like a name that is marked."""
-    is_special = name.startswith(".") or name in ("image", "audio", "visual") or "~" in name
+    is_special = name.startswith(".") or name in KINDS or "~" in name
     return len(name.encode()) <= LONGEST_NAME and not is_special
 
 

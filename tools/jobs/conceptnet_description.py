@@ -8,6 +8,7 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING
 
+from ..add import KINDS
 from ..base.say import say
 from ..conceptnet.graph import graph_counts
 from ..engine.job import Cell, Description, Job, Panel, Series
@@ -23,7 +24,7 @@ NAME = "conceptnet"
 SAMPLE, REAL = "the built-in sample", "ConceptNet"
 """What is harvested, as a state remembers it."""
 WHOLE = "--all reads the whole file: it takes no seed, limit, depth or --sample"
-KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
+TITLES = {kind: f"{word}s" for kind, word in KINDS.items()}
 MEDIA = "media "  # before kind and provider, in the name of a count
 
 
@@ -49,10 +50,10 @@ class ConceptnetDescription(Description):
 
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         media = media_in(counts)
-        totals = dict.fromkeys(KINDS, 0)
+        totals = dict.fromkeys(TITLES, 0)
         for (kind, _), number in media.items():
             totals[kind] = totals.get(kind, 0) + number
-        rows = [(title, totals[kind]) for kind, title in KINDS.items()]
+        rows = [(title, totals[kind]) for kind, title in TITLES.items()]
         course = Panel("Media files kept, by kind", "curve", rows)
         return (_by_provider(media), course) if media else (course,)
 
@@ -132,7 +133,7 @@ def media_in(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
 
 
 def _by_provider(media: Mapping[tuple[str, str], int]) -> Panel:
-    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
+    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*TITLES, kind].index(kind))
     by_provider = {
         provider: [media.get((kind, provider), 0) for kind in kinds]
         for provider in dict.fromkeys(provider for _, provider in media)
@@ -142,4 +143,4 @@ def _by_provider(media: Mapping[tuple[str, str], int]) -> Panel:
     cells: list[tuple[Cell, ...]] = [
         (name, *row, sum(row)) for name, row in [*rows, ("all", totals)]
     ]
-    return Panel("Media", "table", cells, [*(KINDS.get(kind, kind) for kind in kinds), "all"])
+    return Panel("Media", "table", cells, [*(TITLES.get(kind, kind) for kind in kinds), "all"])
