@@ -135,7 +135,7 @@ class Graph(Protocol):
         """How many of these are in the graph."""
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
-        """It belongs to nobody any more. Tells how many records went, again and again."""
+        """It belongs to nobody any more. Reports how many records went, again and again."""
 
     def close(self) -> None: ...
 

@@ -218,23 +218,23 @@ class Extender:
         try:
             media = self._downloads.keep(candidate, kind, provider, *place)
             draft.media.append(media)
-            self._tell(offer, "kept as", media.path)
+            self._log(offer, "kept as", media.path)
         except GiveUp as error:
-            self._tell(offer, "refused:", error)
+            self._log(offer, "refused:", error)
             draft.refuse(provider, kind, candidate.url, str(error))
         except NoRoom:
             draft.open.append(offer)
             raise
         except Unavailable as error:
-            self._tell(offer, "postponed:", error)
+            self._log(offer, "postponed:", error)
             attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
             draft.open.append(offer)
         except ServerTrouble as error:
-            self._tell(offer, "postponed:", error)
+            self._log(offer, "postponed:", error)
             attempt.troubles[kind] = error
             draft.open.append(offer)
 
-    def _tell(self, offer: Offer, verdict: str, why: object) -> None:
+    def _log(self, offer: Offer, verdict: str, why: object) -> None:
         if logger.isEnabledFor(logging.DEBUG):
             provider, kind, candidate = offer
             logger.debug("%s %s %s %s %s", provider, kind, hidden(candidate.url), verdict, why)

@@ -114,7 +114,7 @@ def stored_in(job: Description, settings: Settings) -> Mapping[str, int] | None:
 
 
 def check(file: Path) -> int:
-    """Tells of the state and of every snapshot; the code of damage if there is any."""
+    """Reports on the state and of every snapshot; the code of damage if there is any."""
     paths = [file, *(snapshots(file) if file.name == "pools.db" else ())]
     if paths == [file] and not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")

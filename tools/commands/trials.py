@@ -178,7 +178,7 @@ def asked_through_proxies(settings: Settings) -> str:
 
 def try_contact(settings: Settings) -> str:
     if contact := settings.http.contact:
-        return f"providers are told to write to {contact}"
+        return f"providers are asked to write to {contact}"
     if not asks_strangers(settings):
         return "none is set, and no stranger is asked"
     raise UsageError(

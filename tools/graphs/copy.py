@@ -16,7 +16,7 @@ BATCH = 5000  # records in a transaction: see bench/RESULTS.md
 
 T = TypeVar("T")
 Show = Callable[[int], object]
-"""Told how many more records are done."""
+"""Called with how many more records are done."""
 
 
 class Part(NamedTuple):

@@ -55,22 +55,24 @@ class SqliteMembers:
 
     @contextmanager
     def at_work(self, _harvest: str) -> Iterator[None]:
-        told = f"{self._path} is being emptied: start again when that is done"
-        with self._held(told, shared=True):
+        refusal = f"{self._path} is being emptied: start again when that is done"
+        with self._held(refusal, shared=True):
             yield
 
     @contextmanager
     def nobody_at_work(self) -> Iterator[None]:
-        told = f"a harvest writes into {self._path}: stop it (python main.py stop), then try again"
-        with self._held(told):
+        refusal = (
+            f"a harvest writes into {self._path}: stop it (python main.py stop), then try again"
+        )
+        with self._held(refusal):
             yield
 
     @contextmanager
-    def _held(self, told: str, shared: bool = False) -> Iterator[None]:
+    def _held(self, refusal: str, shared: bool = False) -> Iterator[None]:
         name = f"the graph {self._path}"
         with locked(self._lock, name, shared) as lock:
             if lock is None:
-                raise AlreadyRunning(told)
+                raise AlreadyRunning(refusal)
             try:
                 yield
             finally:

@@ -1,6 +1,6 @@
-"""Where records go: an address tells which kind of graph it is.
+"""Where records go: an address says which kind of graph it is.
 
-`types` are the types of relations that a graph can hold: a job knows them, a server must be told.
+`types` are the types of relations that a graph can hold: a job knows them, a server does not.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def is_there(url: str) -> bool:
-    """Is there anything to open? Only a server can tell that of its own."""
+    """Is there anything to open? Only a server knows that of its own."""
     return not is_embedded(url) or sqlite_path(url).exists()
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GIVEN_UP = (
-    "the file was given up: `python history.py --failed` tells why; `python main.py retry`, then "
+    "the file was given up: `python history.py --failed` says why; `python main.py retry`, then "
     "start again"
 )
 
@@ -172,8 +172,8 @@ class ConceptnetJob(Job):
 
     def read(self) -> dict[str, int]:
         if self.streamer is not None:
-            return self.streamer.told()
-        return self.source.faults.told() if isinstance(self.source, ApiSource) else {}
+            return self.streamer.counts()
+        return self.source.faults.counts() if isinstance(self.source, ApiSource) else {}
 
     def summary(self) -> Sequence[Panel]:
         return self._results.panels(self.store.media, dict(self.refused.most_common()))

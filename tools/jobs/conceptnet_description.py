@@ -79,17 +79,17 @@ class ConceptnetDescription(Description):
         conceptnet_arguments.add_all(parser)
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
-        """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+        """Seeds as concepts, explained where typed otherwise; a whole file needs none."""
         given = arguments.seed
         if arguments.all:
             is_walk = given or settings.limit is not None or settings.depth is not None
             if is_walk or vars(arguments).get("sample"):
                 raise UsageError(WHOLE)
             return settings
-        from ..conceptnet.seeds import seeds_of, told
+        from ..conceptnet.seeds import explained, seeds_of
 
         seeds = seeds_of(settings.seeds if given is None else given, settings.filter.languages)
-        for sentence in () if arguments.quiet else told(seeds):
+        for sentence in () if arguments.quiet else explained(seeds):
             say(sentence)
         return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 

@@ -42,7 +42,7 @@ class Past(NamedTuple):
 
     @classmethod
     def of(cls, file: Path) -> Past:
-        """Nothing, if it is not there; nor if it is damaged, which whoever opens it tells."""
+        """Nothing, if it is not there; nor if it is damaged, which whoever opens it reports."""
         try:
             with closing(reading(file)) as db:
                 facts = dict(db.execute("SELECT key, value FROM meta"))

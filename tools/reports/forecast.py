@@ -1,7 +1,7 @@
 """How long a harvest may still take: pure functions on its course.
 
-Promise: a range that is told holds the true time four times of five, as long as the work goes on as
-it did lately; where it cannot be told, the reason is.
+Promise: a range holds the true time four times of five, as long as the work goes on as it did
+lately; where none can be given, the reason is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .rates import Course, Value, done, stages, waiting
 
 PARTS = 8  # of the time one looks back
 SHORTEST_S, LONGEST_S = 600.0, 86_400.0  # how far back one looks: a day has all its hours
-YOUNG_S = 300.0  # less work than this tells nothing of the future
+YOUNG_S = 300.0  # less work than this says nothing of the future
 STILL_S = 600.0
 SCATTER = 2.1  # standard errors to both sides; burst follows burst, so it is more than for dice
 CALM = 0.18  # nothing is steadier than this, however steady it was
@@ -36,7 +36,7 @@ class Range(NamedTuple):
 
 
 class Left(NamedTuple):
-    """How long the rest may take, in seconds; or `why` that cannot be told, and only the least."""
+    """How long the rest may take, in seconds; or `why` that is not known, and only the least."""
 
     time: Range | None
     why: str = ""
@@ -56,16 +56,16 @@ def left(seen: Course, pools: Mapping[str, int], limit: int | None = None) -> Le
     if not any(rest.values()):
         return Left(NOTHING)
     if seen.seconds < YOUNG_S or len(seen.samples) < 4:
-        return Left(None, f"cannot be told before it has worked for {YOUNG_S / 60:.0f} min")
+        return Left(None, f"not known before it has worked for {YOUNG_S / 60:.0f} min")
     if still := _standing_still(seen, names):
-        return Left(None, f"cannot be told: nothing was done in the last {still / 60:.0f} min")
+        return Left(None, f"not known: nothing was done in the last {still / 60:.0f} min")
     back = min(seen.seconds, 3600.0)
     for _ in range(3):
-        told = _extrapolated(seen, rest, back, limit)
-        if told.time is None:
-            return told
-        back = min(seen.seconds, max(SHORTEST_S, min(LONGEST_S, told.time.likely)))
-    return told
+        found = _extrapolated(seen, rest, back, limit)
+        if found.time is None:
+            return found
+        back = min(seen.seconds, max(SHORTEST_S, min(LONGEST_S, found.time.likely)))
+    return found
 
 
 # --- inside ----------------------------------------------------------------------------------
@@ -109,17 +109,17 @@ def _extrapolated(seen: Course, rest: Mapping[str, int], back: float, limit: int
         if not tasks.high:
             continue
         if not sum(window.ended):
-            return Left(None, f"cannot be told: nothing of to_{name} was done lately", time.low)
+            return Left(None, f"not known: nothing of to_{name} was done lately", time.low)
         time, pace = window.time(tasks, time), window.pace(time.likely or back)
         if math.isinf(tasks.likely):
-            return Left(None, "cannot be told yet: more is found than done", time.low)
+            return Left(None, "not known yet: more is found than done", time.low)
         if time.width > WIDEST:
             why = (
                 "almost as much is found as done"
                 if tasks.width > pace.width
                 else "it goes by fits and starts"
             )
-            return Left(None, f"cannot be told yet: {why}", time.low)
+            return Left(None, f"not known yet: {why}", time.low)
     return Left(time)
 
 

@@ -41,7 +41,7 @@ class Answers:
         self.waiting: dict[int, int] = {}  # bytes of each request without an answer
         self.bytes = 0  # of all of them
         self.refused: str | None = None
-        self.code = SFTP_OK  # the last one that was told
+        self.code = SFTP_OK  # of the last answer
 
     def expect(self, number: int, size: int) -> None:
         self.waiting[number] = size

@@ -62,7 +62,7 @@ class Node:
 
     def size_of(self, path: str) -> int | None:
         """None if there is no such file."""
-        with self._translating(f"does not tell of {path}"):
+        with self._translating(f"says nothing of {path}"):
             try:
                 facts = self._sftp.stat(path)
             except FileNotFoundError:
@@ -149,7 +149,7 @@ class Node:
     # --- what the node says ----------------------------------------------------------------
 
     def free(self, folder: str) -> int | None:
-        """Bytes we may still write there; None if the node does not tell."""
+        """Bytes we may still write there; None if the node does not say."""
         try:
             _, answer = self._sftp._request(CMD_EXTENDED, "statvfs@openssh.com", folder)
             _, fragment, _, _, available = (answer.get_int64() for _ in range(5))
@@ -159,11 +159,11 @@ class Node:
 
     def hash_of(self, path: str, size: int) -> str | None:
         """The node's own SHA-256; None where no command may be run."""
-        with self._translating(f"does not tell the hash of {path}"):
+        with self._translating(f"does not give the hash of {path}"):
             return self._hash(self._sftp.normalize(path), size)
 
     def can_hash(self) -> bool:
-        with self._translating("does not tell whether it runs commands"):
+        with self._translating("does not say whether it runs commands"):
             return self._hash("/dev/null", 0) == EMPTY
 
     def _hash(self, path: str, size: int) -> str | None:

@@ -80,7 +80,7 @@ class Names(dict[str, int]):
 
 
 class _Shares(dict[bytes, int]):
-    """The code of an information. ValueError tells what is wrong with it.
+    """The code of an information. ValueError says what is wrong with it.
 
     Thousands of lines have the same, but for a sentence; so most need not be parsed.
     """
