@@ -35,7 +35,7 @@ def test_rates_of_a_steady_run() -> None:
     seen = Course(minutes(121))
     for span in (60.0, 3600.0, None):
         assert seen.rate(rates.done("fetch"), span) == pytest.approx(10 / 60)
-        assert seen.rate(rates.counted("media "), span) == pytest.approx(4 / 60)
+        assert seen.rate(rates.count_of("media "), span) == pytest.approx(4 / 60)
         assert seen.rate(rates.requests, span) == pytest.approx(20 / 60)
 
 
@@ -48,11 +48,11 @@ def test_too_few_samples_tell_no_rate(number: int) -> None:
 def test_a_young_run_has_no_last_hour_but_the_runs_before_it_count() -> None:
     young = Course(minutes(20))
     assert (
-        young.rate(rates.counted("media "), 3600.0) is None
-        and young.rate(rates.counted("media "), None) is not None
+        young.rate(rates.count_of("media "), 3600.0) is None
+        and young.rate(rates.count_of("media "), None) is not None
     )
     joined = Course([*minutes(60), *minutes(20, run=2)])
-    assert joined.rate(rates.counted("media "), 3600.0) is not None
+    assert joined.rate(rates.count_of("media "), 3600.0) is not None
 
 
 def test_a_run_that_was_reset_has_no_negative_rate() -> None:

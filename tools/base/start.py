@@ -42,11 +42,11 @@ def wanted(is_installed: bool) -> list[str]:
     return [name for name in PACKAGES if not (is_installed and name in EXTRAS)]
 
 
-def require() -> None:
+def exit_if_unable() -> None:
     sentence = trouble()
     if sentence is not None:
         sys.stderr.write(f"sheaf: {sentence}\n")
         sys.exit(2)
 
 
-require()
+exit_if_unable()

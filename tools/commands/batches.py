@@ -113,7 +113,7 @@ def report_trial(settings: Settings) -> int:
     return 0
 
 
-class Trial(NamedTuple):
+class NodeTrial(NamedTuple):
     """What a node was found to be able to."""
 
     place: str  # user@host:port
@@ -122,7 +122,7 @@ class Trial(NamedTuple):
     replaces_files: bool  # by a rename, as OpenSSH does
 
 
-def try_out(settings: Settings) -> Trial:
+def try_out(settings: Settings) -> NodeTrial:
     """Does all that shipping does to the node of [transport], with a file of a few bytes.
 
     It logs in, makes a folder in raw/ that receive.py does not look at, writes a file into it,
@@ -145,7 +145,7 @@ def try_out(settings: Settings) -> Trial:
                 raise
             why = f"see who may write into {raw} there, and whether a quota is used up"
             raise Unreachable(f"{error}: {why}") from None
-        return Trial(node.place, node.free(raw), node.can_hash(), node.replaces_files)
+        return NodeTrial(node.place, node.free(raw), node.can_hash(), node.replaces_files)
 
 
 def _write_trial(node: Node, folder: str) -> None:

@@ -42,7 +42,7 @@ class Trial(NamedTuple):
     """One sentence about what works; raises HarvestError with what does not."""
 
 
-def check(settings: Settings, quiet: bool) -> int:
+def run_trials(settings: Settings, quiet: bool) -> int:
     """The exit code of the first thing that does not work."""
     failures: list[HarvestError] = []
     with closing(client_of(settings, Event())) as client:

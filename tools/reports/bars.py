@@ -72,7 +72,7 @@ class Bar:
         self._line.close()
 
     def _draw(self, parts: list[str], share: float | None) -> None:
-        room = columns() - 1  # in the last column some terminals begin a new line
+        room = terminal_width() - 1  # in the last column some terminals begin a new line
         begin = f"{self._title:9} "
         if share is None:
             text = begin + fitted(parts, room - len(begin))
@@ -98,7 +98,7 @@ def fitted(parts: list[str], room: int) -> str:
     return text
 
 
-def columns() -> int:
+def terminal_width() -> int:
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or NARROW
     except (OSError, ValueError):

@@ -102,7 +102,7 @@ def is_of(key: str, name: str) -> bool:
     return name.startswith(key) if key.endswith(" ") else name == key
 
 
-def counted(key: str) -> Value:
+def count_of(key: str) -> Value:
     return lambda sample: sum(n for name, n in sample.counts.items() if is_of(key, name))
 
 

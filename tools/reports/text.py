@@ -197,7 +197,7 @@ def series(view: View) -> list[tuple[str, Value, bool, Shown]]:
     counted = [(titles.get(each, plain(each)), rates.done(each)) for each in done]
     for title, key in view.job.series:
         if any(rates.is_of(key, name) for name in seen.tally):
-            counted.append((title, rates.counted(key)))
+            counted.append((title, rates.count_of(key)))
     rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
     return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
 
