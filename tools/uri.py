@@ -11,7 +11,6 @@ A concept is `/c/<language>/<text>[/<part of speech>[/<source>/<sense>]]`, a rel
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from .add import KINDS
@@ -153,5 +152,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _marked(name: str, whole: str) -> str:
+    from hashlib import sha256  # it loads OpenSSL, and few names need it
+
     beginning = name.encode()[: LONGEST_NAME - 17].decode(errors="ignore").partition("~")[0]
-    return f"{beginning.lstrip('.')}~{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    return f"{beginning.lstrip('.')}~{sha256(whole.encode()).hexdigest()[:16]}"
