@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from .rates import Course, Value, done, stages, waiting
 
-PARTS = 8  # of the time one looks back
+# Enough parts to see how much they differ, few enough that each has tasks in it. An even number:
+# the two halves are compared.
+PARTS = 8
 SHORTEST_S, LONGEST_S = 600.0, 86_400.0  # how far back one looks: a day has all its hours
 YOUNG_S = 300.0  # less work than this says nothing of the future
 STILL_S = 600.0
@@ -59,6 +61,7 @@ def left(seen: Course, pools: Mapping[str, int], limit: int | None = None) -> Le
     if still := _standing_still(seen, names):
         return Left(None, f"not known: nothing was done in the last {still / 60:.0f} min")
     back = min(seen.seconds, 3600.0)
+    # How far back one looks depends on the answer, so it is asked for again with each answer.
     for _ in range(3):
         found = _extrapolated(seen, rest, back, limit)
         if found.time is None:
@@ -80,6 +83,8 @@ class Frontier(NamedTuple):
         """How many there will be until nothing waits; endless if each brings another one."""
         if self.fading <= 0:
             return rest / (1 - self.found) if self.found < 1 else math.inf
+        # What is found depends on how many tasks there are, and they on what is found: the sum
+        # grows towards its limit from below, and a thousandth of it is near enough.
         tasks, before = rest, -1.0
         while tasks - before > 0.001 * tasks:
             before = tasks
@@ -156,6 +161,7 @@ class Window:
     def own_tasks(self, rest: int, limit: int | None) -> Range:
         """Of a stage that finds its own work; a limit ends it before."""
         most = math.inf if limit is None else max(0.0, limit - self._total)
+        # One task that brings another never ends by itself: then what waits is the least there is.
         quick, likely, slow = self._frontiers()
         least = quick.tasks(rest)
         expected = math.inf if likely.found >= 1 else likely.tasks(rest)
@@ -184,6 +190,7 @@ class Window:
                 (early.low, late.high),
             )
         )
+        # The late share is that of the middle of its half; it has faded on from there to now.
         now = late.likely * math.exp(-seen * apart / 2)
         return (
             Frontier(min(now, late.low), quick),
@@ -193,6 +200,7 @@ class Window:
 
 
 def _fading(early: float, late: float) -> float:
+    # A half in which nothing came says little: it counts as a thousandth, not as nothing for ever.
     return math.log(early / max(late, early / 1000)) if early > late else 0.0
 
 

@@ -87,6 +87,7 @@ class Outbox:
         with self._translating():
             (closing / CONTENT).mkdir(parents=True)
             self._weights[name] = ledger.bytes
+            # Under a name that `complete` looks for: a crash amid the renames leaves no half batch.
             ledger.hand_over(closing / CONTENT)
             sync(closing / CONTENT)
             closing.replace(self._folder / name)
@@ -100,6 +101,7 @@ class Outbox:
                 (closing / CONTENT).mkdir(exist_ok=True)
                 ledger.hand_over(closing / CONTENT)
                 closing.replace(closing.with_suffix(""))
+            # It stands among the shipped before it is removed, so what is still here is a remnant.
             arrived = {each["batch"] for each in self.shipped()}
             for name in arrived.intersection(self.names()):
                 _clear(self._folder / name)

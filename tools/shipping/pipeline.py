@@ -27,6 +27,7 @@ from paramiko.sftp import (
 )
 
 CHUNK = 255 * 1024  # what OpenSSH takes in one write
+# On a long way many writes must be under way at once, or most of the time goes into waiting.
 AHEAD = 2**24  # bytes that may wait for their answers
 
 
@@ -120,6 +121,7 @@ class Pipeline:
                 watch.since = None
                 answers.expect(number, len(chunk))
                 at += len(chunk)
+                # What has come is taken at once: a refusal is seen before more is sent in vain.
                 while answers.bytes > AHEAD or sftp.get_channel().recv_ready():
                     self._take_answer(answers)
         while answers.waiting:
