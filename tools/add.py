@@ -81,9 +81,11 @@ def unseen(_number: int) -> None: ...
 class Members(Protocol):
     """The harvests that a graph belongs to, by their ids. They are no records."""
 
-    def known(self) -> list[str]: ...
-    def admit(self, harvest: str) -> None:
-        """Know it from now on, until the graph is cleared."""
+    def known(self) -> dict[str, int]:
+        """Each of them, and in which of its runs it wrote last."""
+
+    def admit(self, harvest: str, run: int = 0) -> None:
+        """Know it from now on, until the graph is cleared; on the disk when this returns."""
 
     def confirm(self, harvest: str) -> None:
         """StateDamaged if the graph knows it no more. To be called by the minute: it is also the

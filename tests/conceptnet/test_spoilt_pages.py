@@ -328,7 +328,8 @@ def test_no_page_is_a_bug(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             is_there = isinstance(place, dict) and step in place
             is_there = is_there or (isinstance(place, list) and step == 0 and bool(place))
             place = place[step] if is_there else None
-        if isinstance(place, dict) or (isinstance(place, list) and last == 0 and place):
+        is_key = isinstance(place, dict) and isinstance(last, str)
+        if is_key or (isinstance(place, list) and last == 0 and place):
             place[last] = copy.deepcopy(value)
     try:
         found = canned(orjson.dumps(page)).page(HUB)
