@@ -103,7 +103,7 @@ def asked(answers: dict[str, str]) -> None:
     for question in QUESTIONS:
         while question.name not in answers:
             default = question.default(usual)
-            said = ask(f"{question.text} [{default or 'none'}]: ") or default
+            said = answer_to(f"{question.text} [{default or 'none'}]: ") or default
             try:
                 accept(answers | {question.name: said})
             except HarvestError as error:
@@ -112,7 +112,7 @@ def asked(answers: dict[str, str]) -> None:
                 answers[question.name] = said
 
 
-def ask(question: str) -> str:
+def answer_to(question: str) -> str:
     try:
         return input(question).strip()
     except EOFError:

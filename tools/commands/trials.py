@@ -43,7 +43,7 @@ class Trial(NamedTuple):
     """One sentence about what works; raises HarvestError with what does not."""
 
 
-def check(settings: Settings, quiet: bool) -> int:
+def run_trials(settings: Settings, quiet: bool) -> int:
     """The exit code of the first thing that does not work."""
     failures: list[HarvestError] = []
     with closing(client_of(settings, Event())) as client:
@@ -179,7 +179,7 @@ def asked_through_proxies(settings: Settings) -> str:
 
 def try_contact(settings: Settings) -> str:
     if contact := settings.http.contact:
-        return f"providers are told to write to {contact}"
+        return f"providers are asked to write to {contact}"
     if not asks_strangers(settings):
         return "none is set, and no stranger is asked"
     raise UsageError(

@@ -28,7 +28,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {
-        "history": Verb("history", "tell how far it is: pools, rates, time left, failures"),
+        "history": Verb("history", "say how far it is: pools, rates, time left, failures"),
         "pause": Verb("signals", "ask the running harvest to hand out no new tasks"),
         "resume": Verb("signals", "ask a paused harvest to go on"),
         "stop": Verb("signals", "ask the running harvest to end; tasks finish, nothing is lost"),
@@ -44,7 +44,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "ConceptNet's dump": {
         "download": Verb("download", "get ConceptNet's dump and verify its checksum"),
-        "survey": Verb("survey", "tell what the filter keeps of an assertions file"),
+        "survey": Verb("survey", "say what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
     "your shell": {
