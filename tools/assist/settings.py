@@ -1,4 +1,4 @@
-"""When a harvest looks after itself, and who is told."""
+"""When a harvest looks after itself, and who gets notice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ClockSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeSettings:
-    """Who is told, and of what."""
+    """Who gets notice, and of what."""
 
     file: Path | None = None
     urls: tuple[str, ...] = field(default=(), repr=False)  # hold passwords; not from TOML

@@ -65,7 +65,7 @@ def work(
 
 
 def require_own(job: Description, settings: Settings) -> None:
-    """Before the job looks for what another one never had. Damage is told by whoever opens it."""
+    """Before the job looks for what another one never had. Whoever opens it reports damage."""
     with suppress(StateDamaged):
         if settings.pools_file.exists():
             require_same(settings.state, facts_in(settings.pools_file), {"job": job.name})
@@ -103,7 +103,7 @@ class Session:
     # --- its course --------------------------------------------------------------------------
 
     def run(self, beginning: Beginning) -> HarvestError | None:
-        """What to tell instead of success, though it did end."""
+        """What to say instead of success, though it did end."""
         job, progress = self._job, self._progress
 
         def begin() -> None:
@@ -125,7 +125,7 @@ class Session:
             return self._end(assist)
 
     def _end(self, assist: Assist) -> HarvestError | None:
-        """The notice of the end tells the verdict, so it is found before the assist goes."""
+        """The notice of the end has the verdict, so it is found before the assist goes."""
         self._job.finish(self.harvest)
         if self._job.transport is not None:
             with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:

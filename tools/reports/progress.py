@@ -179,7 +179,7 @@ def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]
     )
 
 
-def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
+def two_columns(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     """Two columns, numbers to the right."""
     cells = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
     left = max((len(name) for name, _ in cells), default=0)
@@ -187,9 +187,9 @@ def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
 
 
-def columns(rows: Iterable[tuple[str, object]], count: int = 3) -> str:
+def side_by_side(rows: Iterable[tuple[str, object]], count: int = 3) -> str:
     """Many short rows beside each other, read downwards."""
-    lines = table(rows).splitlines()
+    lines = two_columns(rows).splitlines()
     height = max(1, -(-len(lines) // count))
     parts = [lines[at : at + height] for at in range(0, len(lines), height)]
     beside = zip_longest(*parts, fillvalue="")
@@ -206,12 +206,12 @@ def summary(
 ) -> str:
     """What a person wants to know when the harvest ends."""
     parts = {
-        "Pools": columns(pools.items()),
+        "Pools": side_by_side(pools.items()),
         **{panel.title: _shown(panel) for panel in kept},
-        "Failures by reason": table(failures.items()),
-        "Read so far": table(read.items()),
-        "This run": table(_run_rows(progress)),
-        "Where things are": table(places.items()),
+        "Failures by reason": two_columns(failures.items()),
+        "Read so far": two_columns(read.items()),
+        "This run": two_columns(_run_rows(progress)),
+        "Where things are": two_columns(places.items()),
     }
     return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
 
@@ -219,7 +219,7 @@ def summary(
 def _shown(panel: Panel) -> str:
     """Bars are many and short: beside each other."""
     rows = [(str(name), value) for name, value, *_ in panel.rows]
-    return columns(rows) if panel.kind == "bars" else table(rows)
+    return side_by_side(rows) if panel.kind == "bars" else two_columns(rows)
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
