@@ -17,6 +17,7 @@ EXTRAS = {
     "apprise": "notices",
     "matplotlib": "plots",
     "pyarrow": "parquet",
+    "prometheus_client": "metrics",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

@@ -75,6 +75,8 @@ def load(options: argparse.Namespace, **more: Any) -> Settings:
             given.get("without"),
             given.get("min_weight"),
         )
+    if given.get("metrics") is not None:
+        settings = settings_of.with_metrics(settings, given["metrics"])
     if given.get("no_media"):
         from dataclasses import replace
 
