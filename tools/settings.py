@@ -115,6 +115,12 @@ def narrowed(
     return settings
 
 
+def with_metrics(settings: Settings, port: int) -> Settings:
+    settings = replace(settings, assist=replace(settings.assist, metrics=port))
+    check(settings)
+    return settings
+
+
 def add_place_flags(to: argparse.ArgumentParser) -> None:
     """The flags that main.py, history.py and clear.py share."""
     to.add_argument("--config", type=Path, metavar="FILE", help="settings (default: sheaf.toml)")

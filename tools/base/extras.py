@@ -18,6 +18,7 @@ EXTRAS = {
     "matplotlib": "plots",
     "pyarrow": "parquet",
     "psycopg": "postgres",
+    "prometheus_client": "metrics",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, suppress
 from threading import Event
 
 from ..assist.assistant import Assist
+from ..assist.metrics import Metrics
 from ..assist.run_log import Journal
 from ..base import log
 from ..base.say import say
@@ -116,7 +117,8 @@ class Session:
 
         traffic = dict if job.client is None else job.client.traffic.take
         ways = traffic, job.transport, job.guard, job.begun_bytes
-        with Assist(self.harvest, self._settings, *ways) as assist:
+        metrics = Metrics(self.harvest, self._settings)
+        with metrics, Assist(self.harvest, self._settings, *ways) as assist:
             try:
                 self.harvest.run(begin, progress, assist.tick)
             finally:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..journal.timings import Outcome, timed
 from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
@@ -173,15 +172,6 @@ class Pools(Reopening):
         """How many tasks this stage has brought to an end, over all runs."""
         return self._register.counts[stage.done]
 
-    def tally(self) -> dict[str, int]:
-        """Everything that is counted, over all runs."""
-        with self.changed:
-            return dict(self._register.counts)
-
-    def tallied(self, name: str) -> int:
-        """What the job's tasks have counted under this name, over all runs."""
-        return self._register.counts.get(name, 0)
-
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""
         with self.changed:
@@ -293,12 +283,6 @@ class Pools(Reopening):
         self._waiting.written(stage)
         self._wake_for_lanes()
         return tasks
-
-    def _time(self, task: Task, outcome: Outcome) -> None:
-        """Not of what nobody has begun."""
-        if task.holder:
-            seconds = time.monotonic() - task.begun if task.seconds is None else task.seconds
-            self._register.count_up(timed(task.stage.name, outcome, seconds))
 
     def _release(self, task: Task) -> None:
         self._leases.end(task)
