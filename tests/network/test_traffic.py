@@ -7,7 +7,8 @@ from threading import Thread
 import pytest
 
 from tools.network import traffic as traffic_module
-from tools.network.traffic import OTHERS, Exchange, Traffic
+from tools.network.exchange import Exchange
+from tools.network.traffic import OTHERS, Traffic
 
 
 def test_what_was_taken_is_not_taken_again() -> None:
