@@ -119,12 +119,12 @@ def test_every_end_of_a_task_frees_its_place(tmp_path: Path, order: Order, gate:
     stage = stage_with(gate, order)
     with closing(Pools(tmp_path / "pools.db", [stage])) as pools:
         pools.discover(Found("get", ["a/1", "a/2"]))
-        ends: tuple[Callable[[Task], None], ...] = (
+        ends: list[Callable[[Task], None]] = [
             lambda task: pools.retry_later(task, "stopped", spent=False),
             lambda task: pools.retry_later(task, "later", delay=0.0),
             lambda task: pools.give_up(task, "gone"),
             lambda task: finish(pools, task),
-        )
+        ]
         for end in ends:
             (task,) = pools.lease(stage, 5)
             assert task.lane == "a" and gate.at_work["a"] == 1

@@ -142,7 +142,9 @@ class Waiting:
 
     def is_sooner_than_told(self) -> bool:
         """May a lane be asked before the moment that whoever waits was told?"""
-        return any(lanes.is_sooner_than_told() for lanes in self._lanes.values())
+        return bool(self._lanes) and any(
+            lanes.is_sooner_than_told() for lanes in self._lanes.values()
+        )
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
         due = self._windows[stage.waiting].next_due
