@@ -262,3 +262,15 @@ def test_whatever_ends_first_each_depth_is_that_of_the_shortest_way(
             assert crawl.run() == distances(graph, more)
         finally:
             crawl.pools.close()
+
+
+def test_who_sinks_from_beyond_what_memory_holds_comes_first(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.engine.rows.SIZE", 4)
+    monkeypatch.setattr("tools.engine.window.SIZE", 4)
+    with closing(Pools(file, [LOOK])) as pools:
+        pools.discover(Found("look", [str(number) for number in range(50)], depth=3))
+        assert pools.is_ready(LOOK)
+        pools.discover(Found("look", ["42"], depth=1, again="look"))
+        assert [task.uri for task in pools.lease(LOOK, 9)] == ["42"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -119,12 +119,13 @@ def test_every_end_of_a_task_frees_its_place(tmp_path: Path, order: Order, gate:
     stage = stage_with(gate, order)
     with closing(Pools(tmp_path / "pools.db", [stage])) as pools:
         pools.discover(Found("get", ["a/1", "a/2"]))
-        for end in (
+        ends: tuple[Callable[[Task], None], ...] = (
             lambda task: pools.retry_later(task, "stopped", spent=False),
             lambda task: pools.retry_later(task, "later", delay=0.0),
             lambda task: pools.give_up(task, "gone"),
             lambda task: finish(pools, task),
-        ):
+        )
+        for end in ends:
             (task,) = pools.lease(stage, 5)
             assert task.lane == "a" and gate.at_work["a"] == 1
             end(task)
@@ -319,8 +320,8 @@ def test_whatever_happens_everybody_is_handed_out_once_at_a_time(
         assert sum(pools.counts().values()) == len(known)
         assert +gate.at_work == Counter(host(task.uri) for task in out)
     gate.moments = {}
-    for lane in range(6):
-        pools.lane_changed(str(lane))
+    for number in range(6):
+        pools.lane_changed(str(number))
     finish(pools, *out)
     deadline = time.monotonic() + 10
     while pools.count("to_get"):

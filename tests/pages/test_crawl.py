@@ -18,7 +18,8 @@ from tools.sample import garden
 
 
 def crawl(folder: Path, *flags: object, **environment: str) -> CompletedProcess[str]:
-    return run("main.py", "pages", "--sample", *flags, cwd=folder, **environment)
+    flags = ("pages", "--sample", *flags)
+    return run("main.py", *flags, cwd=folder, seconds=120, **environment)
 
 
 def rows(folder: Path, question: str) -> list[Any]:
@@ -76,7 +77,8 @@ def test_a_page_that_failed_has_a_remark(tmp_path: Path) -> None:
     }
     kept = rows(
         tmp_path,
-        "SELECT captures.status FROM captures JOIN pages ON pages.id = page WHERE url LIKE '%/missing'",
+        "SELECT captures.status FROM captures JOIN pages ON pages.id = page "
+        "WHERE url LIKE '%/missing'",
     )
     assert kept == [(404,)]
 

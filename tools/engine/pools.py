@@ -99,8 +99,9 @@ class Pools(Reopening):
             with self._register.transaction():
                 moved = self._move_on(live)  # first: who sinks in its own batch comes round again
                 entered = self._arrivals.let_in(_found_by(live))
-                for _, done in live:
+                for task, done in live:
                     self._register.count_up(done.tally)
+                    self._time(task, "done")
             for task, _ in live:
                 self._release(task)
             self._waiting.enter(moved)
@@ -119,6 +120,7 @@ class Pools(Reopening):
             not_before = time.time() + delay if delay > 0 else 0.0
             with self._register.transaction():
                 self._register.leave([task], pool, task.rank, attempts, not_before, reason)
+                self._time(task, "retried")
             self._release(task)
             if not_before:
                 self._waiting.delay(pool, not_before)
@@ -141,6 +143,7 @@ class Pools(Reopening):
                     self._register.leave(
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
                     )
+                    self._time(task, "failed")
             for task, _ in live:
                 self._release(task)
             return {task.token for task, _ in live}
@@ -168,10 +171,6 @@ class Pools(Reopening):
     def done(self, stage: Stage) -> int:
         """How many tasks this stage has brought to an end, over all runs."""
         return self._register.counts[stage.done]
-
-    def tallied(self, name: str) -> int:
-        """What the job's tasks have counted under this name, over all runs."""
-        return self._register.counts.get(name, 0)
 
     def is_ready(self, stage: Stage) -> bool:
         """Could a task be leased now?"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from http import HTTPStatus
-from queue import SimpleQueue
 
 from urllib3.exceptions import ClosedPoolError
 
@@ -19,6 +18,7 @@ from .exchange import Exchange
 from .request import Request, head_of
 from .response import Response, unpacked
 from .routes import DeadlineAdapter, Route
+from .traffic import Traffic
 from .trouble import (
     NETWORK_ERRORS,
     NO_ADDRESSES,
@@ -38,12 +38,10 @@ MOST_DOUBTS = 10
 
 
 class Asker:
-    def __init__(
-        self, adapter: DeadlineAdapter, proxies: Proxies, exchanges: SimpleQueue[Exchange]
-    ) -> None:
+    def __init__(self, adapter: DeadlineAdapter, proxies: Proxies, traffic: Traffic) -> None:
         self._adapter = adapter
         self._proxies = proxies
-        self._exchanges = exchanges
+        self.traffic = traffic
         self._doubts: Counter[str] = Counter()  # failures in a row, by proxy
 
     def ask(self, request: Request, host: str, patience: Patience, most_unpacked: int) -> Response:
@@ -63,7 +61,7 @@ class Asker:
         finally:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
-                self._exchanges.put(exchange)
+                self.traffic.add(exchange)
                 exchange.tell(request.method, request.url, proxy)
         if proxy:
             self._rate(proxy, heard.status)
