@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tools.start  # noqa: F401  # before whatever may be missing
+import tools.base.start  # noqa: F401  # before whatever may be missing
 
 # isort: split
 import sys

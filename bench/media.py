@@ -47,7 +47,7 @@ from tools.graphs.sqlite import look as look_at_graph
 from tools.jobs.conceptnet import ConceptnetJob
 from tools.journal.reader import look
 from tools.media.formats import Facts, Format
-from tools.media.ledger import FILES as BOOK
+from tools.media.ledger_lines import FILES as BOOK
 from tools.media.offer import Candidate
 from tools.providers import catalogue
 from tools.providers.catalogue import Known

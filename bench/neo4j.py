@@ -32,7 +32,8 @@ from tools.conceptnet.rules import ALL_RELATIONS, RELATIONS
 from tools.engine.committer import MOST_AT_ONCE
 from tools.exports.catalogue import export
 from tools.graphs.copy import batches
-from tools.graphs.neo4j import Address, Neo4jGraph
+from tools.graphs.neo4j import Neo4jGraph
+from tools.graphs.neo4j_address import Address
 from tools.graphs.sqlite import SqliteGraph
 
 ROOT = Path(__file__).resolve().parent.parent

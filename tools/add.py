@@ -43,7 +43,9 @@ def relation_type(uri: str) -> str:
     return uri.removeprefix("/a/[/r/").partition("/,/")[0] if uri.startswith("/a/") else ""
 
 
-KINDS = ("image", "audio", "visual")
+KINDS = {"image": "image", "audio": "sound", "visual": "gif"}
+"""The kinds of media, and what people call a file of each. Every other list of them is made of
+this one."""
 
 
 class Media(NamedTuple):
@@ -79,9 +81,11 @@ def unseen(_number: int) -> None: ...
 class Members(Protocol):
     """The harvests that a graph belongs to, by their ids. They are no records."""
 
-    def known(self) -> list[str]: ...
-    def admit(self, harvest: str) -> None:
-        """Know it from now on, until the graph is cleared."""
+    def known(self) -> dict[str, int]:
+        """Each of them, and in which of its runs it wrote last."""
+
+    def admit(self, harvest: str, run: int = 0) -> None:
+        """Know it from now on, until the graph is cleared; on the disk when this returns."""
 
     def confirm(self, harvest: str) -> None:
         """StateDamaged if the graph knows it no more. To be called by the minute: it is also the
@@ -133,7 +137,7 @@ class Graph(Protocol):
         """How many of these are in the graph."""
 
     def clear(self, deleted: Callable[[int], object] = unseen) -> None:
-        """It belongs to nobody any more. Tells how many records went, again and again."""
+        """It belongs to nobody any more. Reports how many records went, again and again."""
 
     def close(self) -> None: ...
 

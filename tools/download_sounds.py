@@ -84,7 +84,7 @@ def _listen(sound: Any, form: Format, mp3: Frames | None, settings: MediaSetting
     _check_seconds(sound.frames / rate, settings)
     frames = _decode(sound, round(settings.max_seconds * rate))
     if sound.frames < (promised := _promised(sound, mp3)):
-        raise GiveUp("no header tells how long it is")
+        raise GiveUp("no header says how long it is")
     if frames < promised:
         raise GiveUp(CUT_SHORT)
     _check_seconds(frames / rate, settings)
@@ -120,7 +120,7 @@ def _check_seconds(seconds: float, settings: MediaSettings) -> None:
 
 
 def _check_container(file: BinaryIO, form: Format) -> Frames | None:
-    """The decoder takes these as they end; only the container tells that something is missing."""
+    """The decoder takes these as they end; only the container shows that something is missing."""
     if form == MP3:
         return frames_of(file)
     if form == WAV:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import start  # noqa: F401  # before whatever may be missing
+from .base import start  # noqa: F401  # before whatever may be missing
 
 # isort: split
 import sys

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-from .add import Attachment, Media
+from .add import KINDS, Attachment, Media
 from .base.credentials import hidden
 from .conceptnet.rules import search_text
 from .engine.stage import Done, Task
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ORDER = ("audio", "image", "visual")
+ORDER = sorted(KINDS)  # in which they are looked for
 SHORTEST_WAIT_S = 1.0
 DAY_S = 86_400.0
 EARLY = "no more was looked for, because there was no room"
@@ -218,23 +218,23 @@ class Extender:
         try:
             media = self._downloads.keep(candidate, kind, provider, *place)
             draft.media.append(media)
-            self._tell(offer, "kept as", media.path)
+            self._log(offer, "kept as", media.path)
         except GiveUp as error:
-            self._tell(offer, "refused:", error)
+            self._log(offer, "refused:", error)
             draft.refuse(provider, kind, candidate.url, str(error))
         except NoRoom:
             draft.open.append(offer)
             raise
         except Unavailable as error:
-            self._tell(offer, "postponed:", error)
+            self._log(offer, "postponed:", error)
             attempt.waits[kind] = _sooner(error, attempt.waits.get(kind))
             draft.open.append(offer)
         except ServerTrouble as error:
-            self._tell(offer, "postponed:", error)
+            self._log(offer, "postponed:", error)
             attempt.troubles[kind] = error
             draft.open.append(offer)
 
-    def _tell(self, offer: Offer, verdict: str, why: object) -> None:
+    def _log(self, offer: Offer, verdict: str, why: object) -> None:
         if logger.isEnabledFor(logging.DEBUG):
             provider, kind, candidate = offer
             logger.debug("%s %s %s %s %s", provider, kind, hidden(candidate.url), verdict, why)

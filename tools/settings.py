@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .assist.settings import ClockSettings, NoticeSettings
+from .assist.settings import ClockSettings, NoticeSettings, ServeSettings
 from .base.bounds import DAY_S, bounded, check
 from .base.config import build
 from .base.credentials import with_secrets
@@ -55,6 +55,7 @@ class Settings:
     proxy: ProxySettings = field(default_factory=ProxySettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     clock: ClockSettings = field(default_factory=ClockSettings)
+    assist: ServeSettings = field(default_factory=ServeSettings)
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     transport: TransportSettings = field(default_factory=TransportSettings)
     pages: PagesSettings = field(default_factory=PagesSettings)
@@ -110,6 +111,12 @@ def narrowed(
     """The same with another filter, as far as one is given."""
     chosen = settings.filter.narrowed(languages, relations, plus, minus, min_weight)
     settings = replace(settings, filter=chosen)
+    check(settings)
+    return settings
+
+
+def with_metrics(settings: Settings, port: int) -> Settings:
+    settings = replace(settings, assist=replace(settings.assist, metrics=port))
     check(settings)
     return settings
 

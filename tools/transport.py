@@ -140,8 +140,8 @@ class Transport:
             self._finish(batch, "receipt")
             return True
         self._send_volumes(batch, show)
-        is_told = self._ask(lambda node: self._send_manifest(node, batch))
-        if is_proven := is_told and not batch.open_volumes:
+        is_listed = self._ask(lambda node: self._send_manifest(node, batch))
+        if is_proven := is_listed and not batch.open_volumes:
             self._finish(batch, "hash")
         return is_proven
 
@@ -155,7 +155,7 @@ class Transport:
     def _prepare(self, node: Node, batch: Batch) -> None:
         raw = f"{self._folder}/{RAW}"
         if node.size_of(raw) is None:
-            raise Unreachable(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
+            raise Unreachable(f"{node.place} has no folder {raw}: docs/shipping.md says how")
         node.make_folder(self._remote(batch))
         free = node.free(raw)
         needed = sum(

@@ -11,8 +11,9 @@ A concept is `/c/<language>/<text>[/<part of speech>[/<source>/<sense>]]`, a rel
 
 from __future__ import annotations
 
-import hashlib
 import re
+
+from .add import KINDS
 
 LONGEST_URI = 2_000  # characters; Neo4j cannot index much more, and would take none of a stretch
 LONGEST_NAME = 200  # bytes of a folder's name; file systems allow 255
@@ -146,10 +147,12 @@ def media_folder(uri: str) -> str:
 
 def _is_plain(name: str) -> bool:
     """Not too long, not hidden, and neither a kind of media nor like a name that is marked."""
-    is_special = name.startswith(".") or name in ("image", "audio", "visual") or "~" in name
+    is_special = name.startswith(".") or name in KINDS or "~" in name
     return len(name.encode()) <= LONGEST_NAME and not is_special
 
 
 def _marked(name: str, whole: str) -> str:
+    from hashlib import sha256  # it loads OpenSSL, and few names need it
+
     beginning = name.encode()[: LONGEST_NAME - 17].decode(errors="ignore").partition("~")[0]
-    return f"{beginning.lstrip('.')}~{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    return f"{beginning.lstrip('.')}~{sha256(whole.encode()).hexdigest()[:16]}"

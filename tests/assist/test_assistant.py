@@ -6,7 +6,7 @@ import json
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -23,9 +23,13 @@ from tools.engine.pools import Pools
 from tools.errors import Fatal, StateDamaged
 from tools.jobs.ownership import Belongings
 from tools.journal.reader import look
+from tools.network.exchange import Exchange
+from tools.network.traffic import Traffic
 from tools.settings import Settings
 
 SEED = "/c/en/0"
+
+NO_JOB = SimpleNamespace(task_timeout_s=None, scan_s=None)
 
 
 def settings(folder: Path, text: str) -> tuple[str, Path]:
@@ -125,15 +129,17 @@ def test_samples_and_snapshots_are_made_and_carry_what_history_needs(tmp_path: P
 
 def test_samples_at_the_same_moment_count_nothing_twice(tmp_path: Path) -> None:
     """As when a snapshot and a sample fall due together."""
-    both = Barrier(2)
+    both, asked = Barrier(2), Traffic()
+    for _ in range(10):
+        asked.add(Exchange("example.org", 200, 100))
 
-    def traffic() -> dict[str, tuple[int, int]]:
+    def traffic() -> Mapping[str, tuple[int, int]]:
         with suppress(BrokenBarrierError):
             both.wait(timeout=0.5)  # where two may be here at once, they are
-        return {"example.org": (10, 1000)}
+        return asked.take()
 
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[]))
+        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[], job=NO_JOB))
         assist = Assist(harvest, Settings(state=tmp_path), traffic)
         with ThreadPoolExecutor(2) as threads:
             for done in [threads.submit(assist.sample) for _ in range(2)]:
@@ -197,7 +203,7 @@ def test_a_graph_that_does_not_know_the_harvest_any_more_ends_it(tmp_path: Path)
 
     ended: list[Fatal] = []
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append)
+        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append, job=NO_JOB)
         mine = Settings(state=tmp_path)
         assist = Assist(cast(Harvest, harvest), mine, dict, None, cast(Belongings, Lost()))
         assist.ask_graph()

@@ -65,7 +65,7 @@ def closed_port() -> int:
 
 def test_every_address_gets_a_notice(hook: Hook, mail: MailServer) -> None:
     told = notices(hook.address(), mail.address)
-    told.tell("disk", "the disk is nearly full", "900 MB are left\nof 40 GB")
+    told.report("disk", "the disk is nearly full", "900 MB are left\nof 40 GB")
     told.close(PATIENCE_S)
     notice, letter = hook.next(), mail.next()
     assert notice["title"] == letter["Subject"] == "the disk is nearly full"
@@ -78,7 +78,7 @@ def test_every_address_gets_a_notice(hook: Hook, mail: MailServer) -> None:
 def test_a_kind_that_is_switched_off_is_not_sent(hook: Hook, kind: Kind) -> None:
     told = notices(hook.address(), **{kind: False})
     for each in get_args(Kind):
-        told.tell(each, each, "text")
+        told.report(each, each, "text")
     told.close(PATIENCE_S)
     titles = [hook.next()["title"] for _ in range(4)]
     assert titles == [each for each in get_args(Kind) if each != kind]
@@ -87,7 +87,7 @@ def test_a_kind_that_is_switched_off_is_not_sent(hook: Hook, kind: Kind) -> None
 
 def test_hostile_text_stays_text(hook: Hook, mail: MailServer) -> None:
     told = notices(hook.address(), mail.address, mail.address + "&format=html")
-    told.tell("source", HOSTILE, HOSTILE)
+    told.report("source", HOSTILE, HOSTILE)
     told.close(PATIENCE_S)
     notice, letters = hook.next(), [mail.next(), mail.next()]
     assert notice["title"] == "a Bcc: thief@example.org  [31m    <b>&amp;</b> `x` $(id) ; #"
@@ -100,7 +100,7 @@ def test_hostile_text_stays_text(hook: Hook, mail: MailServer) -> None:
 
 def test_a_long_text_is_cut(hook: Hook) -> None:
     told = notices(hook.address())
-    told.tell("source", "t" * 1_000_000, "x" * 10_000_000)
+    told.report("source", "t" * 1_000_000, "x" * 10_000_000)
     told.close(PATIENCE_S)
     notice = hook.next()
     assert len(notice["title"]) == 200
@@ -110,7 +110,7 @@ def test_a_long_text_is_cut(hook: Hook) -> None:
 
 def test_an_escape_in_a_text_is_no_escape(hook: Hook) -> None:
     told = notices(hook.address())
-    told.tell("source", r"a\nb :smile:", r"C:\new ${HOME} {0} %s")
+    told.report("source", r"a\nb :smile:", r"C:\new ${HOME} {0} %s")
     told.close(PATIENCE_S)
     notice = hook.next()
     assert notice["title"] == r"a\nb :smile:"
@@ -119,7 +119,7 @@ def test_an_escape_in_a_text_is_no_escape(hook: Hook) -> None:
 
 def test_any_thread_may_tell(hook: Hook) -> None:
     told = notices(hook.address())
-    threads = [Thread(target=told.tell, args=("source", f"{n}", "text")) for n in range(20)]
+    threads = [Thread(target=told.report, args=("source", f"{n}", "text")) for n in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -138,7 +138,7 @@ def test_a_hanging_address_is_given_up_and_the_others_get_theirs(
     told = notices(hook.address(fault), hook.address("/fine"), timeout_s=0.5)
     begun = time.monotonic()
     for title in ("first", "second", "third"):
-        told.tell("source", title, "text")
+        told.report("source", title, "text")
     told.close(PATIENCE_S)
     assert time.monotonic() - begun < PATIENCE_S
     fine = [notice["title"] for path, notice in everything(hook) if path == "/fine"]
@@ -152,8 +152,8 @@ def test_while_one_hangs_its_notices_are_forgotten(
     hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = notices(hook.address("/drip"), hook.address("/fine"), timeout_s=0.3)
-    told.tell("source", "first", "text")
-    told.tell("source", "second", "text")
+    told.report("source", "first", "text")
+    told.report("source", "second", "text")
     told.close(PATIENCE_S)
     assert "address 1 (JSON) does not answer: 'first' is given up" in caplog.text
     assert "address 1 (JSON) still hangs: 'second' is not sent" in caplog.text
@@ -166,8 +166,8 @@ def test_a_mail_server_that_does_not_greet_is_given_up(
 ) -> None:
     with MailServer(greets=False) as silent:
         told = notices(silent.address, hook.address(), timeout_s=0.5)
-        told.tell("ended", "first", "text")
-        told.tell("ended", "second", "text")
+        told.report("ended", "first", "text")
+        told.report("ended", "second", "text")
         assert [hook.next()["title"] for _ in range(2)] == ["first", "second"]
         told.close(PATIENCE_S)
     assert "notice address 1 (E-Mail)" in caplog.text
@@ -181,7 +181,7 @@ def test_a_closed_port_is_logged_once(
     hook: Hook, caplog: pytest.LogCaptureFixture, url: str
 ) -> None:
     told = notices(url.format(closed_port()), hook.address())
-    told.tell("ended", "the end", "text")
+    told.report("ended", "the end", "text")
     told.close(PATIENCE_S)
     assert hook.next()["title"] == "the end"
     (line,) = said(caplog)
@@ -194,7 +194,7 @@ def test_an_answer_that_is_no_is_logged_with_its_reason(
     hook: Hook, caplog: pytest.LogCaptureFixture, answer: str
 ) -> None:
     told = notices(hook.address(answer))
-    told.tell("ended", "the end", "text")
+    told.report("ended", "the end", "text")
     told.close(PATIENCE_S)
     (line,) = said(caplog)
     assert re.search(r"was not sent: .*error=(500|302)", line)
@@ -205,11 +205,11 @@ def test_telling_never_waits_and_what_finds_no_room_is_forgotten(
     hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = notices(hook.address("/hang"))
-    told.tell("source", "the first", "text")
+    told.report("source", "the first", "text")
     hook.next()  # it hangs, the others wait
     begun = time.monotonic()
     for number in range(QUEUE_LENGTH + 3):
-        told.tell("source", f"number {number}", "text")
+        told.report("source", f"number {number}", "text")
     assert time.monotonic() - begun < 5
     lost = range(QUEUE_LENGTH, QUEUE_LENGTH + 3)
     assert said(caplog) == [f"too many notices wait: 'number {n}' is not sent" for n in lost]
@@ -222,7 +222,7 @@ def test_telling_never_waits_and_what_finds_no_room_is_forgotten(
 def test_after_the_close_nothing_is_sent(hook: Hook) -> None:
     told = notices(hook.address())
     told.close(PATIENCE_S)
-    told.tell("ended", "too late", "text")
+    told.report("ended", "too late", "text")
     told.close(PATIENCE_S)
     assert hook.arrived.empty()
 
@@ -305,7 +305,7 @@ from tools.assist.notify import Notices
 from tools.assist.settings import NoticeSettings
 log.set_up(None, "debug", False, False)
 told = Notices(NoticeSettings(urls=tuple(sys.argv[1:]), timeout_s=1))
-told.tell("ended", "the end", "of it")
+told.report("ended", "the end", "of it")
 told.close(3)
 logging.info("closed")
 """
@@ -342,7 +342,7 @@ import sys, threading
 from tools.assist.notify import Notices
 from tools.assist.settings import NoticeSettings
 told = Notices(NoticeSettings())
-told.tell("ended", "the end", "of it")
+told.report("ended", "the end", "of it")
 told.close(3)
 assert "apprise" not in sys.modules
 assert threading.active_count() == 1
@@ -362,7 +362,7 @@ def test_a_plugin_that_breaks_is_a_failure_of_its_address_only(
         raise LookupError("no s3cr3t\nhere")
 
     monkeypatch.setattr(told._addresses[0]._apprise, "notify", broken)
-    told.tell("ended", "the end", "text")
+    told.report("ended", "the end", "text")
     told.close(PATIENCE_S)
     assert has_broken.is_set()
     assert hook.next()["title"] == "the end"

@@ -25,11 +25,12 @@ class Hours:
         self.begin()
 
     def begin(self) -> None:
-        self.requests = 0
+        self.requests = self._told = 0
         self.sampler = Sampler(self.pools, self.traffic, lambda: self.now)
 
     def traffic(self) -> dict[str, tuple[int, int]]:
-        return {"example.org": (self.requests, 100 * self.requests)}
+        new, self._told = self.requests - self._told, self.requests
+        return {"example.org": (new, 100 * new)}
 
     def go(self, seconds: int, step: float = 1.0) -> None:
         for at in range(int(seconds / step)):

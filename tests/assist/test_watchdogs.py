@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import cast
 
 import pytest
 
-from tools.assist.watchdogs import Backlog, Reserve
+from tests.engine.test_monitor import PATIENCE_S, EngineMaker, engine, wait_until  # noqa: F401
+from tools.assist.watchdogs import Backlog, Overdue, Reserve
 from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
@@ -119,3 +122,110 @@ def test_who_lets_go_lets_go_of_its_own_hold_only(
     backlog()
     assert scene.places == (2, 3)
     assert scene.told == ["the disk is nearly full", "the outbox is full"]
+
+
+# --- what takes too long -------------------------------------------------------------------
+
+
+class Stuck:
+    """The first attempts do not end before they are let go."""
+
+    def __init__(self, attempts: int) -> None:
+        self.may_end = Event()
+        self.tried: list[Task] = []
+        self._attempts = attempts
+
+    def __call__(self, task: Task) -> Done:
+        self.tried.append(task)
+        if len(self.tried) <= self._attempts:
+            assert self.may_end.wait(PATIENCE_S)
+        return Done("finished", records=f"attempt {len(self.tried)}")
+
+
+def scan_until(holds: Callable[[], bool], watch: Overdue) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it never happened"
+        watch()
+        Event().wait(0.01)
+
+
+def test_what_takes_too_long_goes_back_and_what_it_brings_is_ignored(
+    engine: EngineMaker,  # noqa: F811
+) -> None:
+    stored: list[object] = []
+    stuck = Stuck(1)
+    harvest = engine({Stage("fetch", 2): stuck}, store=stored.extend)
+    harvest.start("/c/en/dog")
+    scan_until(lambda: len(harvest.pools.finished) == 1, Overdue(harvest.monitors, 0.05, 0.0))
+    assert stored == ["attempt 2"] and [task.attempts for task in stuck.tried] == [0, 1]
+    stuck.may_end.set()
+    harvest.join()
+    harvest.executor.close(PATIENCE_S)
+    assert harvest.committer.close(PATIENCE_S) and stored == ["attempt 2"]
+
+
+def test_what_takes_too_long_each_time_fails(engine: EngineMaker) -> None:  # noqa: F811
+    stored: list[object] = []
+    stuck = Stuck(2)
+    harvest = engine(
+        {Stage("fetch", 2): stuck}, 2, store=stored.extend, failed=lambda task, why: (task.uri, why)
+    )
+    harvest.start("/c/en/dog")
+    scan_until(lambda: len(harvest.pools.failed) == 1, Overdue(harvest.monitors, 0.05, 0.0))
+    assert stored == [("/c/en/dog", "not done within 0 s (after 2 attempts)")]
+    stuck.may_end.set()
+
+
+def test_what_comes_before_its_failure_is_stored_is_ignored(
+    engine: EngineMaker,  # noqa: F811
+) -> None:
+    """Both wait for a store that is busy with something else."""
+    stored: list[object] = []
+    is_storing, may_store = Event(), Event()
+    stuck = Stuck(1)
+
+    def work(task: Task) -> Done:
+        return Done("finished", records="other") if task.uri == "other" else stuck(task)
+
+    def store(records: Sequence[object]) -> None:
+        stored.extend(records)
+        is_storing.set()
+        assert may_store.wait(PATIENCE_S)
+
+    harvest = engine({Stage("fetch", 2): work}, 1, store=store, failed=lambda *_: "failure")
+    harvest.start("/c/en/dog", "other")
+    assert is_storing.wait(PATIENCE_S)
+    scan_until(lambda: not harvest.committer._inbox.empty(), Overdue(harvest.monitors, 0.05, 0.0))
+    stuck.may_end.set()
+    wait_until(lambda: harvest.executor.members()[0].at_work["fetch"] < 2, harvest.pools)
+    may_store.set()
+    assert harvest.join()["failed"] == 1 and stored == ["other", "failure"]
+
+
+def test_who_waits_for_a_place_takes_no_time(engine: EngineMaker) -> None:  # noqa: F811
+    """The only place is taken by one that was taken back: the next has not begun."""
+    stuck = Stuck(1)
+    harvest = engine({Stage("fetch", 1): stuck}, 2)
+    harvest.start("stuck", "waits")
+    watch = Overdue(harvest.monitors, 0.05, 0.0)
+    scan_until(lambda: "waits" in harvest.pools.on_fetch, watch)
+    Event().wait(0.1)
+    watch()
+    assert harvest.pools.on_fetch["waits"] == ""
+    stuck.may_end.set()
+    assert harvest.join()["finished"] == 2
+    assert [task.attempts for task in stuck.tried if task.uri == "waits"] == [0]
+
+
+def test_it_is_looked_for_now_and_then(engine: EngineMaker) -> None:  # noqa: F811
+    stuck = Stuck(1)
+    harvest = engine({Stage("fetch", 2): stuck})
+    watch = Overdue(harvest.monitors, 0.05, scan_s=3600.0)
+    watch()
+    harvest.start("/c/en/dog")
+    Event().wait(0.1)
+    watch()
+    assert len(stuck.tried) <= 1 and len(harvest.pools.on_fetch) <= 1
+    stuck.may_end.set()
+    assert harvest.join()["finished"] == 1 and len(stuck.tried) == 1

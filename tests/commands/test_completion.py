@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.command import ROOT, Here, clean_environment
 from tests.support.needs import program
-from tools.commands.completion import script
+from tools.commands.completion import bash_script
 from tools.commands.verbs import VERBS
 
 ASK = """{script}
@@ -30,7 +30,7 @@ def offered(*words: str) -> set[str]:
     """By bash, where the last word is being typed."""
     quoted = " ".join(f'"{word}"' for word in words)
     done = subprocess.run(
-        ["bash", "-euc", ASK.format(script=script(), words=quoted)],
+        ["bash", "-euc", ASK.format(script=bash_script(), words=quoted)],
         capture_output=True, text=True, timeout=20,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

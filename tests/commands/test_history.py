@@ -83,7 +83,7 @@ def test_a_snapshot_and_an_old_one_are_read(file: Path, tmp_path: Path) -> None:
     done = run("history.py", old)
     assert (done.returncode, done.stderr) == (0, "") and "0 of 1 concepts done (0%)" in done.stdout
     assert "Rates" not in done.stdout and "Hosts" not in done.stdout
-    assert "cannot be told" in done.stdout
+    assert "not known" in done.stdout
     assert json.loads(run("history.py", old, "--json").stdout)["format"] == 1
 
 

@@ -87,6 +87,7 @@ def test_a_file_that_is_there_stays_unless_forced(tmp_path: Path) -> None:
         ("", "init needs a terminal to ask, or --contact"),
         ("--contact nobody", "'nobody' is no address"),
         (f"--contact {CONTACT} --seed /r/IsA", "is not a concept"),
+        (f"--contact {CONTACT} --source none.csv", "none.csv cannot be read (No such file"),
         (f"--contact {CONTACT} --graph mysql", "the graph 'mysql' is not known"),
         (f"--contact {CONTACT} --config none/sheaf.toml", "none/sheaf.toml cannot be written"),
     ],

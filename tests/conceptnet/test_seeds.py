@@ -229,7 +229,7 @@ def test_what_a_seed_was_taken_for_is_told(capfd: pytest.CaptureFixture[str]) ->
 
 def test_of_many_only_the_first_are_told() -> None:
     many = seeds_of([",".join(f"Word {number}" for number in range(30))], ["en"])
-    *first, last = seeds.told(many)
+    *first, last = seeds.explained(many)
     assert len(first) == 10 and first[9] == "the seed 'Word 9' is taken for /c/en/word_9"
     assert last == "and 20 more are taken for concepts in the same way"
 

@@ -193,7 +193,7 @@ def test_a_malformed_edge_costs_itself_alone(
         source = source_of(world)
         found = {each.uri for each in source.page(HUB)}
     assert found == uris(lines) - uris([lines[2]])
-    assert source.faults.told() == {"malformed edges": 1}
+    assert source.faults.counts() == {"malformed edges": 1}
     (told,) = [each for each in caplog.messages if "is skipped" in each]
     assert told.startswith("edge ") and f" of {HUB}?limit=1000 is skipped: " in told
     assert told.isprintable() and len(told) < 500
@@ -227,7 +227,7 @@ def test_the_dump_and_the_api_draw_the_same_line() -> None:
     source = canned(text)
     with pytest.raises(GiveUp):
         source.page(HUB)
-    assert source.faults.told() == {"malformed edges": 1}
+    assert source.faults.counts() == {"malformed edges": 1}
 
 
 def canned_page(world: World, concept: str) -> bytes:
@@ -246,7 +246,7 @@ def test_malformed_edges_do_not_make_a_hub_look_incomplete(source_of: OpenSource
         source = source_of(world)
         assert {each.uri for each in source.page(HUB)} == uris(lines) - bad
         source.page(HUB)
-    assert source.faults.told() == {"malformed edges": len(bad)}  # each once
+    assert source.faults.counts() == {"malformed edges": len(bad)}  # each once
 
 
 def test_a_page_of_malformed_edges_alone_is_given_up_and_nothing_else(
@@ -259,7 +259,7 @@ def test_a_page_of_malformed_edges_alone_is_given_up_and_nothing_else(
         with pytest.raises(GiveUp, match=r"nothing on its page can be read \(edges: 30\)"):
             source.page(HUB)
         assert len(source.page("/c/en/other")) == 5
-        assert source.faults.told() == {"malformed edges": 30}
+        assert source.faults.counts() == {"malformed edges": 30}
 
 
 def test_a_harvest_tells_how_many_edges_it_skipped(tmp_path: Any) -> None:
@@ -328,7 +328,8 @@ def test_no_page_is_a_bug(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             is_there = isinstance(place, dict) and step in place
             is_there = is_there or (isinstance(place, list) and step == 0 and bool(place))
             place = place[step] if is_there else None
-        if isinstance(place, dict) or (isinstance(place, list) and last == 0 and place):
+        is_key = isinstance(place, dict) and isinstance(last, str)
+        if is_key or (isinstance(place, list) and last == 0 and place):
             place[last] = copy.deepcopy(value)
     try:
         found = canned(orjson.dumps(page)).page(HUB)

@@ -16,6 +16,8 @@ TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| `([\w/]+?)(/|\.py)` \| (.+) \|$", re.MULTILINE)
 ROOMS = {room: (int(number), kind, sentence) for number, room, kind, sentence in ROW.findall(TEXT)}
 PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kind == "/"}
+PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes"}
+"""What every command, every format, every kind of media has: one is put in another's place."""
 WALKS = TEXT.partition("## Four walks")[2].partition("\n## ")[0]
 
 
@@ -45,6 +47,17 @@ def test_the_map_has_the_order_that_is_checked() -> None:
     for room, (number, _, _) in ROOMS.items():
         numbered.setdefault(number, set()).add(room.partition("/")[0])
     assert [numbered[number] for number in sorted(numbered)] == in_layers()
+
+
+def test_no_public_name_is_given_twice_within_a_room() -> None:
+    """Whoever reads one of them would think of the other."""
+    given: dict[tuple[Path, str], list[str]] = {}
+    for path in TOOLS.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_":
+                given.setdefault((path.parent, node.name), []).append(path.stem)
+    twice = {name: paths for (_, name), paths in given.items() if len(paths) > 1}
+    assert {name: paths for name, paths in twice.items() if name not in PLUGS} == {}
 
 
 def test_the_walks_go_through_modules_that_exist() -> None:

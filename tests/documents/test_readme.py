@@ -435,6 +435,20 @@ def test_every_command_stands_in_the_table() -> None:
     assert set(VERBS) <= told
 
 
+def test_what_the_commands_write_leaves_git_clean(tmp_path: Path) -> None:
+    option = r"(?:--state|--media|--plot|main.py export(?: --format \w+)?) ([\w.-]+)"
+    named = re.findall(option, "\n".join(commands()))
+    assert {"state-english", "m-walk", "graph-files", "graph-parquet", "progress.svg"} <= {*named}
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    for name in named:
+        file = tmp_path / name if "." in name else tmp_path / name / "file"
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    status = ["git", "-C", str(tmp_path), "status", "--short"]
+    assert subprocess.run(status, capture_output=True, text=True).stdout == "?? .gitignore\n"
+
+
 @pytest.mark.parametrize(
     "command", [line for line in commands() if line.startswith("python main.py")]
 )

@@ -203,6 +203,25 @@ class ExecutorContract:
         scene.give(2 * PLACES)
         assert all(isinstance(each.result, Done) for each in scene.wait_for(3 * PLACES))
 
+    def test_a_place_that_rests_ends_its_task_and_gets_no_other(self, scene: Scene) -> None:
+        first = scene.give(PLACES, "waiting")
+        until(lambda: all(task.holder for task in first), "every place is used")
+        scene.executor.rest(STAGE.name, [2])
+        assert scene.executor.places(STAGE.name) == PLACES - 1
+        more = scene.give(3 * PLACES)
+        scene.open_gate()
+        scene.wait_for(4 * PLACES)
+        more += scene.give(3 * PLACES)
+        scene.wait_for(7 * PLACES)
+        assert {task.holder for task in more} == {"fetch-1", "fetch-3"}
+        scene.executor.rest(STAGE.name, [1, 2, 3])
+        (last,) = scene.give(1)
+        time.sleep(A_WHILE_S)
+        assert last.holder not in ("fetch-1", "fetch-2", "fetch-3")
+        scene.executor.rest(STAGE.name, [1, 3])
+        scene.wait_for(7 * PLACES + 1)
+        assert last.holder == "fetch-2"
+
     def test_closing_waits_for_what_is_at_work_but_not_beyond_its_grace(self, scene: Scene) -> None:
         scene.give(PLACES + 2, "waiting")
         until(lambda: scene.at_work() == PLACES, "every place is used")

@@ -362,6 +362,81 @@ def test_pause_hands_out_nothing_and_resume_goes_on(engine: EngineMaker) -> None
     assert harvest.join()["finished"] == 5
 
 
+class Gated:
+    """Every task waits until it is let go; who began what."""
+
+    def __init__(self) -> None:
+        self.begun: list[Task] = []
+        self.gates: dict[str, Event] = {}
+
+    def __call__(self, task: Task) -> Done:
+        gate = self.gates.setdefault(task.uri, Event())
+        self.begun.append(task)
+        assert gate.wait(PATIENCE_S)
+        return Done("finished")
+
+    def let_go(self, task: Task) -> None:
+        self.gates[task.uri].set()
+
+    def at(self, place: str) -> Task:
+        return next(task for task in reversed(self.begun) if task.holder == place)
+
+
+def test_a_paused_slot_ends_its_step_and_the_others_go_on(engine: EngineMaker) -> None:
+    work = Gated()
+    harvest = engine({Stage("fetch", 3): work})
+    (monitor,) = harvest.monitors
+    harvest.start(*names(8))
+    wait_until(lambda: len(work.begun) == 3, harvest.pools)
+    monitor.pause(2)
+    assert list(monitor.paused) == [2] and not monitor.is_paused
+    for count in (4, 5):  # while it is still at work, the others are given more
+        work.let_go(work.at("fetch-1"))
+        wait_until(lambda count=count: len(work.begun) == count, harvest.pools)  # type: ignore[misc]
+    work.let_go(work.at("fetch-2"))
+    wait_until(lambda: len(harvest.pools.finished) == 3, harvest.pools)
+    work.let_go(work.at("fetch-3"))
+    wait_until(lambda: len(work.begun) == 6, harvest.pools)
+    assert sorted(task.holder for task in work.begun[3:]) == ["fetch-1", "fetch-1", "fetch-3"]
+    assert len(harvest.pools.on_fetch) == 2
+    monitor.resume(2)
+    wait_until(lambda: len(work.begun) == 7, harvest.pools)
+    assert work.begun[6].holder == "fetch-2"
+    for task in work.begun[4:]:
+        work.let_go(task)
+    wait_until(lambda: len(work.begun) == 8, harvest.pools)
+    work.let_go(work.begun[7])
+    assert harvest.join()["finished"] == 8
+
+
+def test_all_slots_paused_is_the_stage_paused(engine: EngineMaker) -> None:
+    harvest = engine({Stage("fetch", 2): finish})
+    (monitor,) = harvest.monitors
+    monitor.pause(1)
+    monitor.pause(2)
+    monitor.pause(99)  # nobody has this number
+    assert monitor.is_paused and list(monitor.paused) == [1, 2]
+    harvest.start(*names(5))
+    monitor.join(0.1)
+    assert monitor.is_alive() and len(harvest.pools.to_fetch) == 5
+    monitor.resume(2)
+    assert harvest.join()["finished"] == 5
+    monitor.pause()
+    assert monitor.is_paused
+
+
+def test_a_limit_counts_what_ends_in_a_paused_slot(engine: EngineMaker) -> None:
+    work = Gated()
+    harvest = engine({Stage("fetch", 2, limit=2): work})
+    harvest.start(*names(5))
+    wait_until(lambda: len(work.begun) == 2, harvest.pools)
+    harvest.monitors[0].pause(1)
+    work.let_go(work.at("fetch-2"))
+    wait_until(lambda: len(harvest.pools.finished) == 1, harvest.pools)
+    work.let_go(work.at("fetch-1"))
+    assert harvest.join()["finished"] == 2 and len(work.begun) == 2
+
+
 def test_stop_lets_running_tasks_finish(engine: EngineMaker) -> None:
     release = Event()
 

@@ -17,8 +17,8 @@ from main import main
 from tools.engine.pools import Pools
 from tools.fetch import Fetcher
 from tools.graphs.sqlite import SqliteGraph
-from tools.media.downloader import Part
 from tools.media.ledger import Ledger
+from tools.media.part import Part
 
 AFTER: dict[str, tuple[type, str]] = {
     "media-rename": (Part, "publish"),

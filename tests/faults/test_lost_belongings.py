@@ -141,7 +141,7 @@ def test_a_harvest_that_begins_during_the_question_is_seen(tmp_path: Path) -> No
         with asked_for_its_name(tmp_path) as clear, graph.members.at_work("one"):
             _, said = clear.communicate("graph.db\n", timeout=60)
         assert clear.returncode == 4, said
-        assert graph.members.known() == ["one"]
+        assert graph.members.known() == {"one": 0}
 
 
 # --- the media folder ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from tests.faults.slow import media_held_after
 from tests.support.shipped import new_node, raw
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.mail import Hook
-from tools.media.ledger import FILES
+from tools.media.ledger_lines import FILES
 
 GOES_ON, SHIPPED, ENDED = "the harvest goes on", "transport done", "the harvest has ended"
 

@@ -46,11 +46,11 @@ from tools.engine.receiver import receiver
 from tools.engine.stage import Done, Found, Stage
 from tools.engine.threads import ThreadExecutor
 from tools.errors import Interrupted, NoRoom, Unavailable, Unreachable
-from tools.media.ledger import FILES
+from tools.media.ledger_lines import FILES
 from tools.shipping import sender as lane
 from tools.shipping import sftp
 from tools.shipping import ssh as login
-from tools.shipping.sftp import CHUNK
+from tools.shipping.pipeline import CHUNK
 from tools.transport import Shipped
 
 MB = 1_000_000

@@ -29,7 +29,7 @@ from tests.support.shipped import (
 from tools import transport
 from tools.errors import Unavailable, Unreachable
 from tools.shipping import sender as lane
-from tools.shipping.sftp import CHUNK
+from tools.shipping.pipeline import CHUNK
 
 SIZES = (20_000, 40_000, 60_000)  # in three volumes
 

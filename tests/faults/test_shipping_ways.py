@@ -37,7 +37,7 @@ from tests.support.worlds.conceptnet import World
 from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tools import transport
 from tools.errors import Unreachable
-from tools.media.ledger import FILES
+from tools.media.ledger_lines import FILES
 from tools.shipping import sender as lane
 
 PASSWORD, PASSPHRASE, SECRET = "pr0xy-pa55/wörd", "0pen-sesame", "hmac-s3cret"

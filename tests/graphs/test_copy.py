@@ -18,7 +18,7 @@ from tests.support.store_contract import DOG_IS_PET, STRANGE, image, relation, w
 from tests.support.worlds.bolt import Wire
 from tests.support.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
-from tools.commands.copy import tell_copied
+from tools.commands.copy import report_copied
 from tools.errors import Fatal
 from tools.graphs.copy import BATCH, arrived, copy, hand_on, parts
 from tools.graphs.sqlite import SqliteGraph
@@ -109,13 +109,13 @@ def test_what_is_missing_in_the_target_is_counted_and_told(
 ) -> None:
     with closing(SqliteGraph(source)) as graph:
         copy(graph, target, unseen)
-        assert tell_copied(graph.counts(), held(graph, target), "it", True) == 0
+        assert report_copied(graph.counts(), held(graph, target), "it", True) == 0
 
         ask(empty_neo4j, "MATCH ()-[r {uri: $uri}]->() DELETE r", uri=STRANGE.uri)
         there = held(graph, target)
         assert there == COUNTS._replace(relations=6)
         with pytest.raises(Fatal) as caught:
-            tell_copied(graph.counts(), there, "it", True)
+            report_copied(graph.counts(), there, "it", True)
         assert str(caught.value) == "it lacks 1 of 7 relations: start the same command again"
         assert caught.value.exit_code == 1
 
@@ -124,7 +124,7 @@ def test_what_is_missing_in_the_target_is_counted_and_told(
         there = held(graph, target)
         assert there == Counts(8, 6, 6)
         with pytest.raises(Fatal, match="it lacks 1 of 9 entities, 1 of 7 relations, 1 of 7 media"):
-            tell_copied(graph.counts(), there, "it", True)
+            report_copied(graph.counts(), there, "it", True)
 
         assert copy(graph, target, unseen).there == held(graph, target) == COUNTS
 

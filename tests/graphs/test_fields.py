@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 
 from tools.add import KINDS, Media
 from tools.exports import ntriples
+from tools.extend import media_kinds
 from tools.graphs import cypher
 from tools.graphs.fields import TABLES, Field, names
 from tools.graphs.sqlite import SqliteGraph
 from tools.media.credits import COLUMNS
+from tools.sheets.album import TYPES
+from tools.sheets.page import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 IN_SQLITE = {str: "TEXT", int: "INTEGER", float: "REAL", list: "TEXT"}
@@ -56,7 +60,18 @@ def test_neo4j_gives_back_every_field() -> None:
 
 def test_rdf_has_a_predicate_for_each_field_of_a_file() -> None:
     assert tuple(ntriples.OF_MEDIA) == Media._fields
-    assert tuple(ntriples.OF_KIND) == KINDS
+    assert list(ntriples.OF_KIND) == list(KINDS)
+
+
+def test_whoever_has_something_of_each_kind_has_it_of_all_of_them() -> None:
+    tables: list[Mapping[str, object]] = [
+        media_kinds(sounds=False),
+        SECTIONS,
+        TYPES,
+        ntriples.OF_KIND,
+    ]
+    for table in tables:
+        assert table.keys() == KINDS.keys()
 
 
 def test_credits_are_fields_of_a_file() -> None:

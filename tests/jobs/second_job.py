@@ -15,7 +15,7 @@ from threading import Event
 from typing import NamedTuple
 
 from tools.engine.committer import Store
-from tools.engine.job import Counted, Description, Job, Panel, Series
+from tools.engine.job import Counted, Description, Job, Metric, Panel, Series
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import GiveUp, UsageError
 from tools.settings import Settings
@@ -95,6 +95,14 @@ class WordsJob(Job):
 
     def counted(self) -> Sequence[Counted]:
         return (Counted("files", self._totals.written, "written"),)
+
+    def metrics(self) -> Mapping[str, Metric]:
+        return {
+            "words_written": Metric("Files whose words are counted", self._totals.written),
+            "words_by_letter_total": Metric(
+                "Words", {letter: n for letter, n in totals_in(self._state / FILE)}, "letter"
+            ),
+        }
 
     def summary(self) -> Sequence[Panel]:
         return (Panel("Words by letter", "table", totals_in(self._state / FILE)),)

@@ -18,7 +18,8 @@ from tests.support.worlds.conceptnet import World, hub
 from tools.add import Attachment
 from tools.graphs.sqlite import SqliteGraph
 from tools.journal.snapshots import newest_good_snapshot
-from tools.media.ledger import BOOKS, MARK, Ledger
+from tools.media.ledger import MARK, Ledger
+from tools.media.ledger_lines import BOOKS
 from tools.shipping.outbox import Outbox
 
 SEED = "/c/en/hub"
@@ -100,6 +101,29 @@ def test_a_graph_that_lost_its_harvest_ends_the_start(
     assert said.startswith(GONE), said
     assert "bring back the graph" in said and "--fresh" in said
     assert (tree(folder), records(folder / "graph.db")) == before
+
+
+def test_an_older_copy_of_the_graph_is_not_taken_for_the_whole_one(
+    folder: Path, small_world: World, here: Here
+) -> None:
+    """It knows the harvest, but not what later runs have written."""
+    shutil.copy(folder / "graph.db", folder / "older.db")
+    harvest(folder, small_world, "--limit", 100)
+    assert here(*NO_SOURCE, "--no-media").startswith(REACHED)
+    shutil.copy(folder / "older.db", folder / "graph.db")
+    before = tree(folder), records(folder / "graph.db")
+    said = here(*NO_SOURCE, "--no-media")
+    assert said.startswith(GONE) and "graph.db is an older copy of the graph" in said
+    assert "bring back the graph" in said and "--fresh" in said
+    assert (tree(folder), records(folder / "graph.db")) == before
+
+
+def test_a_graph_from_before_runs_had_numbers_goes_on(folder: Path, small_world: World) -> None:
+    execute(folder / "state/pools.db", "DELETE FROM meta WHERE key = 'graph_run'")
+    execute(folder / "graph.db", "ALTER TABLE harvest DROP COLUMN run")
+    harvest(folder, small_world)
+    with closing(SqliteGraph(folder / "graph.db")) as graph:
+        assert list(graph.members.known().values()) == [1]
 
 
 @pytest.mark.parametrize("places", [PLACES, ("--state", "state")], ids=["named", "default"])

@@ -7,7 +7,7 @@ import shlex
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,74 @@ def test_it_is_paused_killed_and_resumed_and_counts_everything_once(texts: Path)
     seen = told(texts)
     assert seen["pools"]["finished"] == FILES and seen["pools"]["failed"] == 1
     assert seen["done"] == {"read": FILES + 1, "sum": FILES} and seen["runs"] == 2
+
+
+@pytest.fixture
+def slow(texts: Path) -> Iterator[Path]:
+    """It runs, and takes long."""
+    working = start(LAUNCH, *words_flags(texts, "--pause-s", "0.2"))
+    try:
+        wait_for(texts, lambda seen: seen["pools"]["finished"] >= 1)
+        yield texts
+    finally:
+        working.send_signal(signal.SIGKILL)
+        working.communicate(timeout=30)
+
+
+def ask(texts: Path, *words: object) -> str:
+    done = run(LAUNCH, "main", *words, "--state", texts.parent / "state")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_stages_and_single_workers_are_paused_by_the_ordinary_commands(slow: Path) -> None:
+    assert ask(slow, "pause", "read", "2").endswith("to pause read 2\n")
+    seen = wait_for(slow, lambda seen: seen["paused_workers"] == {"read": [2]})
+    assert seen["paused_since"] is None
+    assert "paused: read 2; `python main.py resume` goes on" in history(slow)
+    before = seen["done"]["read"]
+    wait_for(slow, lambda seen: seen["done"]["read"] > before + 2)
+    ask(slow, "pause", "read")
+    ask(slow, "pause", "sum", "1")
+    seen = wait_for(slow, lambda seen: seen["paused_workers"] == {"read": [1, 2], "sum": [1]})
+    assert seen["paused_since"] is not None and "paused since" in history(slow)
+    assert "paused: read" not in history(slow)
+    ask(slow, "resume", "read", "1")  # though the whole is paused
+    wait_for(slow, lambda seen: seen["paused_workers"] == {"read": [2], "sum": [1]})
+    assert "paused: read 2, sum;" in history(slow)
+    ask(slow, "resume")
+    wait_for(slow, lambda seen: not seen["paused_workers"])
+    log = (slow.parent / "state/log").read_text(encoding="utf-8")
+    assert "pause read 2 on request" in log and "resume read 1 on request" in log
+
+
+def test_who_is_not_there_cannot_be_paused(slow: Path) -> None:
+    state = ("--state", slow.parent / "state")
+    said = says(run(LAUNCH, "main", "pause", "reed", *state), 2)
+    assert "there is no stage 'reed', but read and sum" in said
+    said = says(run(LAUNCH, "main", "resume", "read", "3", *state), 2)
+    assert "read has the workers 1 to 2, and no 3" in said
+    said = says(run(LAUNCH, "main", "pause", "sum", "0", *state), 2)
+    assert "sum has one worker, 1, and no 0" in said
+    said = says(run(LAUNCH, "main", "pause", "read", "all", *state), 2)
+    assert "'all' is not a whole number" in said
+
+
+def test_a_pause_ends_with_its_process(texts: Path) -> None:
+    working = start(LAUNCH, *words_flags(texts, "--pause-s", "0.2"))
+    wait_for(texts, lambda seen: seen["pools"]["finished"] >= 1)
+    ask(texts, "pause", "read", "1")
+    wait_for(texts, lambda seen: seen["paused_workers"] == {"read": [1]})
+    working.send_signal(signal.SIGSTOP)  # it does not take the next wish before it is killed
+    ask(texts, "pause", "sum")
+    working.send_signal(signal.SIGKILL)
+    working.communicate(timeout=30)
+    assert told(texts)["paused_workers"] == {}
+    said = says(run(LAUNCH, "main", "pause", "read", "--state", texts.parent / "state"), 2)
+    assert "no harvest runs in" in said
+    state = harvested(texts)
+    assert dict(totals_in(state / FILE)) == totals(texts)
+    assert not list((state / "wishes").iterdir())
 
 
 def test_its_end_is_told_in_its_own_words(texts: Path) -> None:

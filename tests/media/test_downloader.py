@@ -24,7 +24,7 @@ from tests.support.worlds.files import FileServer
 from tools.add import Media
 from tools.errors import BadStatus, GiveUp, HarvestError, ServerTrouble, StopHarvest, Unavailable
 from tools.extend import media_kinds
-from tools.media import downloader as download
+from tools.media import part as part_module
 from tools.media.downloader import Downloader
 from tools.media.offer import Candidate
 from tools.media.settings import MediaSettings
@@ -559,12 +559,12 @@ def test_a_folder_that_is_cleared_away_at_once_is_made_again(
             Path(path).rmdir()
 
     monkeypatch.setattr(os, "mkdir", mkdir)
-    with download._created(str(tmp_path), "en/dog/0.part") as file:
+    with part_module._created(str(tmp_path), "en/dog/0.part") as file:
         assert file.read() == b""
     assert len(made) > 3
 
 
 def test_a_media_folder_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        download._created(str(tmp_path / "m"), "en/dog/0.part")
+        part_module._created(str(tmp_path / "m"), "en/dog/0.part")
     assert list(tmp_path.iterdir()) == []

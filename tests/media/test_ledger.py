@@ -17,7 +17,8 @@ from tests.support.store_contract import image
 from tools.add import Attachment
 from tools.errors import RetryLater, StateDamaged, StopHarvest
 from tools.media import ledger as ledger_module
-from tools.media.ledger import CREDITS, FILES, SEARCHES, Ledger
+from tools.media.ledger import Ledger
+from tools.media.ledger_lines import CREDITS, FILES, SEARCHES, owner_in_csv
 
 
 @pytest.fixture
@@ -207,4 +208,4 @@ def test_a_line_that_is_no_table_row_is_taken_out(
 
 
 def test_a_row_that_ends_within_a_cell_has_no_owner() -> None:
-    assert ledger_module._owner_in_csv(b"a\rb,/c/en/dog\n") is None
+    assert owner_in_csv(b"a\rb,/c/en/dog\n") is None

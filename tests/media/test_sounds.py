@@ -150,7 +150,7 @@ def test_only_tags_may_follow_an_mp3(tmp_path: Path) -> None:
 
 
 def test_an_mp3_whose_length_the_decoder_would_guess_wrong_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GiveUp, match=r"^no header tells how long it is$"):
+    with pytest.raises(GiveUp, match=r"^no header says how long it is$"):
         prove(without_header(mp3(9.0, "VARIABLE")), tmp_path)
 
 

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.network.exchanges import recorded
 from tests.support.worlds.certificates import context_of
 from tests.support.worlds.faults import PACKED, FaultServer
 from tests.support.worlds.proxies import HttpProxy, closed_port
@@ -35,7 +36,7 @@ from tools.errors import (
 )
 from tools.network import client as http
 from tools.network import limits
-from tools.network.client import Answer, Asking, Client, Exchange
+from tools.network.client import Answer, Asking, Client
 from tools.network.settings import HttpSettings
 
 DEADLINE_S = 0.5
@@ -91,10 +92,6 @@ def seconds_taken(act: Callable[[], object]) -> float:
     begun = time.monotonic()
     act()
     return time.monotonic() - begun
-
-
-def exchanges(client: Client) -> list[Exchange]:
-    return [client.exchanges.get_nowait() for _ in range(client.exchanges.qsize())]
 
 
 def peak_memory(act: Callable[[], object]) -> int:
@@ -713,12 +710,12 @@ def test_credentials_do_not_leave_tls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_exchange_is_reported(new_client: Callable[..., Client], server: FaultServer) -> None:
     client = new_client(answer_timeout_s=DEADLINE_S)
+    reported = recorded(client)
     for path in ("/ok", "/redirect/1"):
         get(client, server, path)
     for path in ("/status/404", "/status/500", "/hang", "/429", "/ok"):
         with pytest.raises(HarvestError):
             get(client, server, path)
-    reported = exchanges(client)
     assert [(each.status, each.size) for each in reported] == [
         (200, 2),
         (302, 0),

@@ -41,8 +41,9 @@ def server(way: str, tls: tuple[Path, ssl.SSLContext]) -> Iterator[InterimServer
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(params=["get", "ask"])
 def ask(
+    request: pytest.FixtureRequest,
     way: str,
     server: InterimServer,
     tls: tuple[Path, ssl.SSLContext],
@@ -56,7 +57,10 @@ def ask(
     with Socks5Proxy() if way == "socks" else HttpProxy() as proxy:
         proxies = None if way in ("direct", "tls") else Proxies((proxy.url,), clock=_Years())
         client = Client(settings, proxies, Event(), trusted=[host])
-        yield lambda path: client.get(server.url + path, "*/*").body.decode()
+        if request.param == "get":
+            yield lambda path: client.get(server.url + path, "*/*").body.decode()
+        else:
+            yield lambda path: client.ask("GET", server.url + path).body.decode()
         client.close()
 
 
@@ -94,7 +98,7 @@ def test_interim_answers_cost_no_connection(way: str, ask: Ask, server: InterimS
 def test_nobody_switches_protocols(ask: Ask, server: InterimServer) -> None:
     said = [outcome(ask, path) for path in ("/first", "/101", "/second", "/third")]
     assert [said[0], *said[2:]] == ["/first", "/second", "/third"]
-    assert "ServerTrouble" in said[1] and "HTTP 101" in said[1]
+    assert said[1].startswith(("ServerTrouble", "NoAnswer")) and "HTTP 101" in said[1]
 
 
 @pytest.mark.parametrize("path", [f"/103/{deadline.MOST_INTERIM + 1}", "/hints/70000"])

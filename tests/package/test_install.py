@@ -15,6 +15,7 @@ from tests.support.command import ROOT, says
 from tests.support.installed import Environment, built, files_in
 from tools import VERSION
 from tools.base.extras import EXTRAS
+from tools.commands.verbs import VERBS
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CORE: list[str] = PROJECT["dependencies"]
@@ -46,7 +47,7 @@ def test_core_and_extras_are_the_requirements() -> None:
     single = {name: wanted for name, wanted in OPTIONAL.items() if name != "all"}
     assert sorted(listed) == sorted([*CORE, *(each for many in single.values() for each in many)])
     assert OPTIONAL["all"] == [f"sheaf[{','.join(single)}]"]
-    packages = {re.split("[<>=]", each)[0]: name for name in single for each in single[name]}
+    packages = {re.split(r"[\[<>=]", each)[0]: name for name in single for each in single[name]}
     assert packages == EXTRAS
 
 
@@ -119,6 +120,16 @@ def test_its_sentences_name_the_command(installed: Environment, tmp_path: Path) 
     assert says(done, 2).endswith("there is no harvest at state/pools.db yet: sheaf starts one")
     done = installed.run("sheaf", "--help", cwd=tmp_path)
     assert done.stdout.startswith("usage: sheaf ")
+    done = installed.run("sheaf", "init", "--contact", "you@example.org", cwd=tmp_path)
+    assert done.stdout == "sheaf.toml is written; `sheaf check` tries it, `sheaf` begins\n"
+    done = installed.run("sheaf", "check", "--source", "http://127.0.0.1:9", cwd=tmp_path)
+    assert "`sheaf mirror`" in done.stdout and ".py" not in done.stdout
+
+
+def test_the_help_of_every_command_names_no_script(installed: Environment, tmp_path: Path) -> None:
+    """There is none where it is installed."""
+    helps = [installed.run("sheaf", verb, "--help", cwd=tmp_path).stdout for verb in VERBS]
+    assert [text for text in helps if "examples:\n" not in text or ".py" in text] == []
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,29 @@
-"""A crawl of the garden book that several tests look at, and copies of it to be spoilt."""
+"""What the tests of this folder share: a PostgreSQL server, and a crawl of the garden book."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.command import run
+from tests.support.postgres_server import PostgresServer, postgres_server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Not to be stopped; each test takes a database of its own."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[PostgresServer]:
+    """One that may be stopped, and wants a password."""
+    with postgres_server(has_password=True) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,8 @@ from tools.sample import garden
 
 
 def crawl(folder: Path, *flags: object, **environment: str) -> CompletedProcess[str]:
-    return run("main.py", "pages", "--sample", *flags, cwd=folder, **environment)
+    flags = ("pages", "--sample", *flags)
+    return run("main.py", *flags, cwd=folder, seconds=120, **environment)
 
 
 def rows(folder: Path, question: str) -> list[Any]:

@@ -14,7 +14,6 @@ import termios
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import cast
 
@@ -25,6 +24,7 @@ from tests.support.worlds.conceptnet import World, hub
 from tools.engine.job import Counted
 from tools.engine.pools import Pools
 from tools.network.client import Client
+from tools.network.traffic import Traffic
 from tools.reports.bars import Meter
 from tools.reports.progress import Progress
 
@@ -111,7 +111,7 @@ def test_lines_tell_of_a_pause_and_one_an_hour_is_for_the_log(
 ) -> None:
     caplog.set_level("INFO")
     counted = (Counted("relations", 3, "written"), Counted("media", 2, "kept"))
-    client = cast(Client, SimpleNamespace(exchanges=SimpleQueue()))
+    client = cast(Client, SimpleNamespace(traffic=Traffic()))
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
         progress = Progress(pools, [], lambda: counted, client, quiet=True, is_paused=lambda: True)
         progress()

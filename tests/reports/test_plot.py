@@ -123,6 +123,6 @@ def test_too_few_samples_are_told(tmp_path: Path, number: int) -> None:
         draw(minutes(number), tmp_path / "course.svg", CONCEPTNET)
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_known(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         draw(minutes(5), tmp_path / "nowhere" / "course.png", CONCEPTNET)

@@ -35,7 +35,7 @@ def test_rates_of_a_steady_run() -> None:
     seen = Course(minutes(121))
     for span in (60.0, 3600.0, None):
         assert seen.rate(rates.done("fetch"), span) == pytest.approx(10 / 60)
-        assert seen.rate(rates.counted("media "), span) == pytest.approx(4 / 60)
+        assert seen.rate(rates.count_of("media "), span) == pytest.approx(4 / 60)
         assert seen.rate(rates.requests, span) == pytest.approx(20 / 60)
 
 
@@ -48,11 +48,11 @@ def test_too_few_samples_tell_no_rate(number: int) -> None:
 def test_a_young_run_has_no_last_hour_but_the_runs_before_it_count() -> None:
     young = Course(minutes(20))
     assert (
-        young.rate(rates.counted("media "), 3600.0) is None
-        and young.rate(rates.counted("media "), None) is not None
+        young.rate(rates.count_of("media "), 3600.0) is None
+        and young.rate(rates.count_of("media "), None) is not None
     )
     joined = Course([*minutes(60), *minutes(20, run=2)])
-    assert joined.rate(rates.counted("media "), 3600.0) is not None
+    assert joined.rate(rates.count_of("media "), 3600.0) is not None
 
 
 def test_a_run_that_was_reset_has_no_negative_rate() -> None:
@@ -69,13 +69,13 @@ def live(now: float, since: float | None = 1e9) -> Course:
 
 def test_a_running_harvest_is_seen_as_it_is_now() -> None:
     seen = live(now=1e9 + 540 + 30)
-    assert seen.worked[-1] == 570 and seen.told == 10 and seen.since_told == 30
+    assert seen.worked[-1] == 570 and seen.known == 10 and seen.since_known == 30
     assert seen.rate(rates.done("fetch"), 30.0) == pytest.approx(5 / 30)
 
 
 def test_what_only_samples_know_is_not_diluted() -> None:
     seen = live(now=1e9 + 540 + 59)
-    assert seen.rate(rates.requests, 60.0, is_told=True) == pytest.approx(20 / 60)
+    assert seen.rate(rates.requests, 60.0, is_known=True) == pytest.approx(20 / 60)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_only_samples_know_is_not_diluted() -> None:
 )
 def test_else_it_is_seen_as_the_last_sample_says(now: float, since: float | None) -> None:
     seen = live(now, since)
-    assert seen.worked[-1] == 540 and seen.since_told == 0
+    assert seen.worked[-1] == 540 and seen.since_known == 0
 
 
 # --- how long still ------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_young_harvest_is_not_judged(samples: list[Sample], why: str) -> None:
     assert seen.time is None and why in seen.why
 
 
-def test_a_harvest_that_stands_still_is_told_so() -> None:
+def test_a_harvest_that_stands_still_is_known_so() -> None:
     stuck = [each._replace(counts=minutes(1)[0].counts) for each in minutes(40)]
     assert "nothing was done in the last 39 min" in told(stuck).why
     later = [each._replace(elapsed=each.elapsed + 60 * 60) for each in stuck[:20]]

@@ -17,7 +17,7 @@ ROOT_USER, OTHER_USER = "echo 0", "echo 1000"
 
 def run_needs(folder: Path, programs: dict[str, str], **environment: str) -> str:
     """What it says with these programs in its PATH."""
-    for name, text in ({"mkdir": NOTE, "touch": NOTE, "rm": NOTE} | programs).items():
+    for name, text in ({"mkdir": NOTE, "touch": NOTE, "rm": NOTE, "tee": NOTE} | programs).items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (folder / name).chmod(0o755)
     for name in ("env", "timeout", "true"):
@@ -40,9 +40,10 @@ def calls(folder: Path, program: str) -> list[str]:
 
 
 def test_what_is_there_is_not_installed(tmp_path: Path) -> None:
-    there = {"chromium": "", "mvn": "", "java": ""}
+    there = {"chromium": "", "mvn": "", "java": "", "initdb": ""}
     said = run_needs(tmp_path, {"id": ROOT_USER, "apt-get": NOTE, **there})
     assert "chromium" not in said and "maven" not in said and "strace" in said
+    assert "postgresql" not in said
 
 
 def test_what_is_missing_is_installed(tmp_path: Path) -> None:

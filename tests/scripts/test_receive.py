@@ -54,7 +54,7 @@ from tests.support.crafted import (
 )
 from tools.add import Media
 from tools.media.credits import COLUMNS
-from tools.media.ledger import BOOKS
+from tools.media.ledger_lines import BOOKS
 
 CAT = {"en/cat/image/0.jpg": b"cat" * 1000, "en/Straße/ü 😀.jpg": b"s", "en/empty/image/0.jpg": b""}
 

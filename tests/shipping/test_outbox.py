@@ -18,7 +18,8 @@ from tests.support.store_contract import image
 from tools.add import Attachment
 from tools.base.files import write_whole
 from tools.errors import StopHarvest, Unavailable
-from tools.media.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
+from tools.media.ledger import Ledger
+from tools.media.ledger_lines import BOOKS, CREDITS, FILES, SEARCHES
 from tools.shipping import batch as batch_module
 from tools.shipping import outbox as outbox_module
 from tools.shipping.batch import Batch, append, lines

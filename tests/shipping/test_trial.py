@@ -75,7 +75,7 @@ def test_without_raw_the_settings_are_wrong(
 ) -> None:
     raw(node).rmdir()
     assert sender.by_hand("--dry-run") == UsageError.exit_code
-    wanted = f"has no folder {node.remote}/raw: docs/shipping.md tells how\n"
+    wanted = f"has no folder {node.remote}/raw: docs/shipping.md says how\n"
     assert capfd.readouterr().err.endswith(wanted)
     assert not raw(node).exists()
 

@@ -22,7 +22,8 @@ from tests.support.command import ROOT
 from tools.add import Attachment, Media
 from tools.errors import AlreadyRunning, StopHarvest, UsageError
 from tools.media.credits import COLUMNS
-from tools.media.ledger import BOOKS, Ledger
+from tools.media.ledger import Ledger
+from tools.media.ledger_lines import BOOKS
 
 SCRIPT = ROOT / "scripts/receive.py"
 HARVEST, OTHER_HARVEST = "3f2a9c10", "77777777"

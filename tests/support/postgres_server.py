@@ -73,12 +73,17 @@ class PostgresServer:
         """`immediate` is as a crash: it says nothing to anybody, and begins with a recovery."""
         self._control("stop", "-m", how, "-w")
 
+    def restart(self) -> None:
+        self.close()
+        self.start()
+
     def close(self) -> None:
         if (self._data / "postmaster.pid").exists():
             self.stop("immediate")
 
     def database(self) -> str:
-        """The address of a new one."""
+        """The address of a new one; the one before is gone: each has three hundred files."""
+        self.query("postgres", f"DROP DATABASE IF EXISTS pages{self._databases} WITH (FORCE)")
         self._databases += 1
         name = f"pages{self._databases}"
         self.query("postgres", f"CREATE DATABASE {name}")

@@ -31,7 +31,8 @@ from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found
 from tools.jobs.conceptnet_description import CONCEPTNET
 from tools.jobs.shipping import transport_of
-from tools.media.ledger import BOOKS, CREDITS, FILES, SEARCHES, Ledger
+from tools.media.ledger import Ledger
+from tools.media.ledger_lines import BOOKS, CREDITS, FILES, SEARCHES
 from tools.settings import Settings
 from tools.shipping.batch import CONTENT
 from tools.shipping.outbox import FOLDER, SHIPPED

@@ -191,12 +191,19 @@ class StoreContract:
         self, open_store: Callable[[], Graph]
     ) -> None:
         with closing(open_store()) as graph:
-            assert graph.members.known() == []
+            assert graph.members.known() == {}
             for each in ("two", "one", "two"):
                 graph.members.admit(each)
         with closing(open_store()) as graph:
-            assert graph.members.known() == ["one", "two"]
+            assert graph.members.known() == {"one": 0, "two": 0}
             graph.members.confirm("one")
+
+    def test_it_knows_the_last_run_of_each_harvest(self, open_store: Callable[[], Graph]) -> None:
+        with closing(open_store()) as graph:
+            for harvest, run in (("one", 3), ("two", 1), ("one", 2), ("two", 4), ("one", 0)):
+                graph.members.admit(harvest, run)
+        with closing(open_store()) as graph:
+            assert graph.members.known() == {"one": 3, "two": 4}
 
     def test_members_are_no_records(self, graph: Graph) -> None:
         graph.members.admit("one")
@@ -209,7 +216,7 @@ class StoreContract:
     def test_a_graph_that_was_emptied_belongs_to_nobody(self, graph: Graph) -> None:
         graph.members.admit("one")
         graph.clear()
-        assert graph.members.known() == []
+        assert graph.members.known() == {}
         with pytest.raises(StateDamaged):
             graph.members.confirm("one")
 
@@ -221,12 +228,12 @@ class StoreContract:
                 pass
         with graph.members.nobody_at_work():
             pass
-        assert graph.members.known() == [], "who only began has written nothing"
+        assert graph.members.known() == {}, "who only began has written nothing"
 
     def test_a_sign_of_life_keeps_a_member_known(self, graph: Graph) -> None:
         with graph.members.at_work("one"):
             graph.members.admit("one")
             graph.members.confirm("one")
-        assert graph.members.known() == ["one"]
+        assert graph.members.known() == {"one": 0}
         with graph.members.nobody_at_work():
             pass

@@ -1,4 +1,4 @@
-"""Works beside the harvest: what the clock makes happen, what is watched, and who is told.
+"""Works beside the harvest: what the clock makes happen, what is watched, and who gets notice.
 
 Promise: nothing here makes a task wait, and nothing that goes wrong here stops the harvest, except
 a state that can no longer be written.
@@ -21,12 +21,17 @@ from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.reader import look
 from ..reports.text import View, brief
-from .inbox import is_shipping_requested, take_retry_requests, take_shipping_requests
+from .inbox import (
+    is_shipping_requested,
+    take_pause_requests,
+    take_retry_requests,
+    take_shipping_requests,
+)
 from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Heartbeat, Outages, Reserve
+from .watchdogs import Backlog, Heartbeat, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -59,7 +64,7 @@ class Assist:
         self._sampler = Sampler(harvest.pools, traffic)
         self._next_look = 0.0
         self._notices = Notices(settings.notices)
-        self._clock = Clock(self._told)
+        self._clock = Clock(self._ended)
         self._guard = guard
         pools = settings.pools_file
         self._home = Place(pools, name=pools, kind=StopHarvest)
@@ -72,22 +77,25 @@ class Assist:
             times = settings.transport.times
             self._clock.add(TRANSPORT, times, self.ship, "transport.every_hours")
         hours = settings.notices.progress_times
-        self._clock.add("progress", hours, self._tell_progress, "notices.progress_times")
+        self._clock.add("progress", hours, self._report_progress, "notices.progress_times")
 
     def _new_watches(self) -> list[Callable[[], None]]:
         harvest, settings, pools = self._harvest, self._settings, self._harvest.pools
         watches: list[Callable[[], None]] = [
             self._home,
             Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
-            Reserve(harvest.monitors, settings.reserve_bytes, self._teller("disk")),
-            Outages(harvest.monitors, settings.notices.source_down_s, self._teller("source")),
+            Reserve(harvest.monitors, settings.reserve_bytes, self._reporter("disk")),
+            Outages(harvest.monitors, settings.notices.source_down_s, self._reporter("source")),
         ]
+        clock, job = settings.clock, harvest.job
+        if longest_s := clock.task_timeout_s or job.task_timeout_s:
+            watches.append(Overdue(harvest.monitors, longest_s, job.scan_s or clock.scan_s))
         if self._guard is not None:
             watches.append(self._guard.look)
         if (transport := self._transport) is not None:
             limit = settings.transport.outbox_mb * 1e6
-            tell, run_soon = self._teller("disk"), partial(self._clock.run_soon, TRANSPORT)
-            ways = tell, run_soon, self._begun_bytes
+            report, run_soon = self._reporter("disk"), partial(self._clock.run_soon, TRANSPORT)
+            ways = report, run_soon, self._begun_bytes
             watches.append(Backlog(harvest.monitors, lambda: transport.backlog, limit, *ways))
         return watches
 
@@ -103,12 +111,14 @@ class Assist:
     ) -> None:
         self._clock.close(PATIENCE_S)
         sentence = self._harvest.verdict if error is None else str(error)
-        self._notices.tell("ended", "the harvest has ended", f"{sentence}\n\n{self._brief(None)}")
+        self._notices.report("ended", "the harvest has ended", f"{sentence}\n\n{self._brief(None)}")
         self._notices.close(self._settings.notices.timeout_s)
 
     def tick(self) -> None:
         """Called often by the main thread."""
         self._clock.tick()
+        for request in take_pause_requests(self._settings.state):
+            self._harvest.ask(request)
         if self._sampler.has_begun or self._harvest.has_work():  # rates need a beginning
             self._sampler.refresh()
         if time.monotonic() >= self._next_look:
@@ -128,7 +138,7 @@ class Assist:
         if self._harvest.fatal is not None:
             raise self._harvest.fatal
         if self._harvest.has_worked:
-            self._told(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
+            self._ended(Outcome("snapshot", time.time(), 0.0, self.snapshot(), None))
 
     def ship_rest(self, show: Show) -> None:
         """The harvest has come to its end by itself: nothing more is added to what is here."""
@@ -141,7 +151,7 @@ class Assist:
             failure = str(error)
             logger.warning("Assist: transport failed: %s", failure)
         seconds = time.monotonic() - begun
-        self._told(Outcome(TRANSPORT, time.time(), seconds, done, failure))
+        self._ended(Outcome(TRANSPORT, time.time(), seconds, done, failure))
 
     # --- work of the clock -----------------------------------------------------------------
 
@@ -180,19 +190,19 @@ class Assist:
             self._transport.ship(name)
         return str(self._transport.ship())
 
-    def _tell_progress(self) -> str:
+    def _report_progress(self) -> str:
         since = time.time() - self._sampler.elapsed
         text = self._brief(Running(os.getpid(), since))
-        self._notices.tell("progress", "the harvest goes on", text)
-        return "told"
+        self._notices.report("progress", "the harvest goes on", text)
+        return "reported"
 
-    # --- who is told -----------------------------------------------------------------------
+    # --- who gets notice -----------------------------------------------------------------------
 
-    def _teller(self, kind: Kind) -> Callable[[str, str], None]:
-        return lambda title, text: self._notices.tell(kind, title, text)
+    def _reporter(self, kind: Kind) -> Callable[[str, str], None]:
+        return lambda title, text: self._notices.report(kind, title, text)
 
     def _brief(self, running: Running | None) -> str:
-        """A state that can no longer be read has already been told of."""
+        """A state that can no longer be read has already been reported."""
         file, job = self._settings.pools_file, self._harvest.job.description
         try:
             seen = look(file, job.whole_file)
@@ -200,7 +210,7 @@ class Assist:
         except HarvestError:
             return ""
 
-    def _told(self, outcome: Outcome) -> None:
+    def _ended(self, outcome: Outcome) -> None:
         """From the thread of the work: how it ended."""
         name, text = outcome.name, outcome.failure or outcome.done or ""
         logger.debug("Assist: %s took %.3f s: %s", name, outcome.seconds, text)
@@ -211,7 +221,7 @@ class Assist:
         except Fatal as error:
             self._harvest.end(error)
         if name == "snapshot" and outcome.failure:
-            self._notices.tell("disk", "a snapshot failed", text)
+            self._notices.report("disk", "a snapshot failed", text)
         if name == TRANSPORT:
             title = "transport failed" if outcome.failure else "transport done"
-            self._notices.tell("transport", title, text)
+            self._notices.report("transport", title, text)

@@ -1,4 +1,5 @@
-"""What a running harvest is asked to do by other processes: put failed URIs back to work, ship.
+"""What a running harvest is asked to do by other processes: put failed URIs back to work, ship, let
+some of its workers make a pause.
 
 A wish is a file in the state folder. Whoever holds the folder takes it; one that came too late is
 taken by the next start.
@@ -6,11 +7,15 @@ taken by the next start.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ..base.files import write_whole
+from ..engine.harvest import Request
+from ..journal.holder import Running, running
 
 FOLDER = "wishes"
 
@@ -21,6 +26,25 @@ def request_retry(state: Path, reason: str) -> None:
 
 def request_shipping(state: Path, batch: str | None) -> None:
     _leave(state, "ship", batch or "")
+
+
+def request_pause(state: Path, asked: Running, request: Request) -> None:
+    """Only the process that is asked obeys: a pause is not for whoever starts next."""
+    _leave(state, "pause", json.dumps([asked, request]))
+
+
+def take_pause_requests(state: Path) -> list[Request]:
+    """Those that were meant for us."""
+    wishes = _wishes(state, "pause")
+    ours = running(state) if wishes else None
+    found: list[Request] = []
+    for wish in wishes:
+        with suppress(ValueError, TypeError):  # written by nobody we know
+            asked, request = json.loads(wish.read_bytes())
+            if Running(*asked) == ours:
+                found.append(Request(*request))
+        wish.unlink(missing_ok=True)
+    return found
 
 
 def take_retry_requests(state: Path, revive: Callable[[str], int]) -> int:

@@ -1,6 +1,6 @@
 """Notices to whoever looks after the harvest, by mail, Telegram and whatever else apprise knows.
 
-Promise: telling never waits, and an address that hangs or fails costs the others nothing. No
+Promise: a notice never waits, and an address that hangs or fails costs the others nothing. No
 address is ever logged, for it may be nothing but a secret; its number and its kind are.
 """
 
@@ -108,7 +108,7 @@ class Notices:
         if self._is_open:
             self._thread.start()
 
-    def tell(self, kind: Kind, title: str, text: str) -> None:
+    def report(self, kind: Kind, title: str, text: str) -> None:
         """From any thread."""
         if not self._is_open or not getattr(self._settings, kind):
             return
@@ -151,7 +151,7 @@ class Notices:
 
 def trials(settings: NoticeSettings) -> list[tuple[str, Callable[[], str | None]]]:
     """For each address its name, and a call that sends one notice and says why it could not."""
-    notice = Notice("a trial", "This is how Sheaf will tell you how far it is.")
+    notice = Notice("a trial", "This is how Sheaf will report how far it is.")
     return [
         (address.name, partial(address.try_out, notice, settings.timeout_s))
         for address in _addresses(settings)

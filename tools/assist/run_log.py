@@ -1,4 +1,4 @@
-"""What the log tells of a run as a whole: how it began, each hour how far it is, how it ended.
+"""What the log says of a run as a whole: how it began, each hour how far it is, how it ended.
 
 Promise: no secret is among it.
 """

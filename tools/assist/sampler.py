@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from ..engine.pools import Pools
 
 Traffic = Callable[[], Mapping[str, tuple[int, int]]]
-"""Requests and bytes of each host, since this run began."""
+"""Requests and bytes of each host, since this was last asked."""
 
 POINTS = 300  # in a curve of the harvest so far; more would not be seen
 CLOSEST_S, CURRENT_S, WIDEST_S = 1.0, 3.0, 60.0
@@ -31,7 +31,6 @@ class Sampler:
         self._begun = clock()
         self._run = pools.next_run()
         self._worked_before = pools.seconds_worked()
-        self._counted: dict[str, tuple[int, int]] = {}
         self._latest: float | None = None
         self._latest_kept = 0.0
 
@@ -56,15 +55,9 @@ class Sampler:
     def _write(self, stays: bool) -> None:
         """From two threads, perhaps at this moment: nothing may be counted twice."""
         with self._pools.changed:
-            traffic, before = dict(self._traffic()), self._counted
-            new = {
-                host: (requests - before.get(host, (0, 0))[0], size - before.get(host, (0, 0))[1])
-                for host, (requests, size) in traffic.items()
-                if before.get(host) != (requests, size)
-            }
             elapsed, latest = self.elapsed, self._latest
             replaced = latest if latest is not None and latest > self._latest_kept else None
-            self._pools.sample(self._run, elapsed, new, replaced, stays)
-            self._counted, self._latest = traffic, elapsed
+            self._pools.sample(self._run, elapsed, self._traffic(), replaced, stays)
+            self._latest = elapsed
             if stays or latest is None:
                 self._latest_kept = elapsed

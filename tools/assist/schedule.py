@@ -70,9 +70,9 @@ class ScheduledWork:
 
 
 class Clock:
-    def __init__(self, told: Callable[[Outcome], None]) -> None:
-        """`told` hears of every end, in the thread of that work."""
-        self._told = told
+    def __init__(self, report: Callable[[Outcome], None]) -> None:
+        """`report` is called at every end, in the thread of that work."""
+        self._report_to = report
         self._pieces: list[ScheduledWork] = []
         self._latest = datetime.min.replace(tzinfo=UTC)  # what the wall clock has already shown
         self._is_open = False
@@ -157,7 +157,7 @@ class Clock:
             thread.start()
         except RuntimeError as error:  # the system gives no more threads now
             piece.thread = None
-            self._tell(Outcome(piece.name, time.time(), 0.0, None, _failure(piece.name, error)))
+            self._report(Outcome(piece.name, time.time(), 0.0, None, _failure(piece.name, error)))
 
     def _run(self, piece: ScheduledWork) -> None:
         """In a thread of its own: whatever happens is an outcome of this work only."""
@@ -166,15 +166,15 @@ class Clock:
             done = piece.work()
         except BaseException as error:
             failure = _failure(piece.name, error)
-        self._tell(Outcome(piece.name, time.time(), time.monotonic() - begun, done, failure))
+        self._report(Outcome(piece.name, time.time(), time.monotonic() - begun, done, failure))
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _report(self, outcome: Outcome) -> None:
         if not self._is_open:
             return
         try:
-            self._told(outcome)
+            self._report_to(outcome)
         except Exception:
-            logger.exception("what became of %s could not be told", outcome.name)
+            logger.exception("what became of %s could not be reported", outcome.name)
 
 
 def parse(times: str, setting: str) -> Slots:

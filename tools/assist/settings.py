@@ -1,4 +1,4 @@
-"""When a harvest looks after itself, and who is told."""
+"""When a harvest looks after itself, and who gets notice."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class ClockSettings:
     retry: str = "* * * * *"
     keep: int = bounded(24, least=1, most=100_000)
     hang_s: float = bounded(900.0, above=0, most=YEAR_S)
+    task_timeout_s: float | None = bounded(None, above=0, most=YEAR_S)
+    scan_s: float = bounded(60.0, above=0, most=DAY_S)
 
     def check(self, where: str) -> None:
         for name in ("snapshot", "sample", "retry"):
@@ -31,7 +33,7 @@ class ClockSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeSettings:
-    """Who is told, and of what."""
+    """Who gets notice, and of what."""
 
     file: Path | None = None
     urls: tuple[str, ...] = field(default=(), repr=False)  # hold passwords; not from TOML
@@ -53,6 +55,14 @@ class NoticeSettings:
         _require_times(self.progress_times, f"{where}progress_times")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """Where others look how the harvest does; a port that is not set is not opened."""
+
+    metrics: int | None = bounded(None, least=0, most=65_535)
+    metrics_address: str = "127.0.0.1"
+
+
 class AssistSettings(Protocol):
     """What the assistant needs to know of all settings."""
 
@@ -66,6 +76,8 @@ class AssistSettings(Protocol):
     def clock(self) -> ClockSettings: ...
     @property
     def notices(self) -> NoticeSettings: ...
+    @property
+    def assist(self) -> ServeSettings: ...
     @property
     def transport(self) -> TransportSettings: ...
 

@@ -20,7 +20,7 @@ from ..engine.stage import Task
 
 logger = logging.getLogger(__name__)
 
-Tell = Callable[[str, str], None]
+Report = Callable[[str, str], None]
 """A title and a text, for the user who is not looking."""
 
 RESERVE, BACKLOG = "reserve", "backlog"
@@ -32,10 +32,10 @@ ROOM_AGAIN = 0.9  # of the limit
 class Reserve:
     """Stages that write files wait while the disk has less room than the reserve."""
 
-    def __init__(self, monitors: Iterable[Monitor], reserve: int, tell: Tell) -> None:
+    def __init__(self, monitors: Iterable[Monitor], reserve: int, report: Report) -> None:
         self._folders = {each: each.stage.folder for each in monitors if each.stage.folder}
         self._reserve = reserve
-        self._tell = tell
+        self._report = report
         self._short: set[Monitor] = set()
 
     def __call__(self) -> None:
@@ -57,7 +57,7 @@ class Reserve:
         )
         monitor.hold(RESERVE, text)
         logger.warning("%s", text)
-        self._tell("the disk is nearly full", text)
+        self._report("the disk is nearly full", text)
 
     def _let_go(self, monitor: Monitor, folder: Path) -> None:
         self._short.discard(monitor)
@@ -74,14 +74,14 @@ class Backlog:
         monitors: Iterable[Monitor],
         waiting: Callable[[], int],
         limit: float,
-        tell: Tell,
+        report: Report,
         run_soon: Callable[[], bool],
         begun: Callable[[], int] = lambda: 0,
     ) -> None:
         self._monitors = [each for each in monitors if each.stage.folder]
         self._waiting = waiting
         self._limit = limit
-        self._tell = tell
+        self._report = report
         self._run_soon = run_soon
         self._begun = begun
         self._begun_before = 0
@@ -98,7 +98,7 @@ class Backlog:
                 "(transport.outbox_mb): no new media are begun until some have arrived"
             )
             self._hold(text, text)
-            self._tell("the outbox is full", text)
+            self._report("the outbox is full", text)
             self._run_soon_at = 0.0
         elif self._is_full and size <= self._limit * ROOM_AGAIN:
             self._is_full = False
@@ -115,20 +115,20 @@ class Backlog:
 
 
 class Heartbeat:
-    """Tells once of each task that takes too long, and what every thread does."""
+    """Reports once each task that takes too long, and what every thread does."""
 
     def __init__(self, pools: Pools, monitors: Sequence[Monitor], hang_s: float) -> None:
         self._pools = pools
         self._stages = [monitor.stage for monitor in monitors]
         self._hang_s = hang_s
-        self._told: list[Task] = []
+        self._reported: list[Task] = []
 
     def __call__(self) -> None:
         running = [task for stage in self._stages for task in self._pools.tasks(stage)]
         oldest = time.monotonic() - self._hang_s
         hanging = [task for task in running if task.begun < oldest]
-        new = [task for task in hanging if not any(task is other for other in self._told)]
-        self._told = hanging
+        new = [task for task in hanging if not any(task is other for other in self._reported)]
+        self._reported = hanging
         for task in new:
             text = "%s uri=%r is at work for more than %.0f s"
             logger.warning(text, task.stage.name, task.uri, self._hang_s)
@@ -137,13 +137,32 @@ class Heartbeat:
                 logger.warning("%s", line)
 
 
-class Outages:
-    """Tells of a stage that gets no answer for long, and when it goes on."""
+class Overdue:
+    """Every now and then, what is at work for too long goes back to its pool."""
 
-    def __init__(self, monitors: Iterable[Monitor], after_s: float, tell: Tell) -> None:
+    def __init__(self, monitors: Sequence[Monitor], longest_s: float, scan_s: float) -> None:
+        self._monitors = monitors
+        self._longest_s = longest_s
+        self._scan_s = scan_s
+        self._next_scan = 0.0
+
+    def __call__(self) -> None:
+        if time.monotonic() < self._next_scan:
+            return
+        self._next_scan = time.monotonic() + self._scan_s
+        for monitor in self._monitors:
+            if number := monitor.take_back_overdue(self._longest_s):
+                text = "%d of %s took more than %.0f s and were taken back"
+                logger.warning(text, number, monitor.stage.name, self._longest_s)
+
+
+class Outages:
+    """Reports a stage that gets no answer for long, and when it goes on."""
+
+    def __init__(self, monitors: Iterable[Monitor], after_s: float, report: Report) -> None:
         self._monitors = list(monitors)
         self._after_s = after_s
-        self._tell = tell
+        self._report = report
         self._down: set[Monitor] = set()
 
     def __call__(self) -> None:
@@ -153,10 +172,10 @@ class Outages:
                 self._down.add(monitor)
                 text = f"{monitor.stage.name} has waited for {seconds / 60:.0f} minutes: {reason}"
                 logger.warning("%s", text)
-                self._tell(f"{monitor.stage.name} gets no answer", text)
+                self._report(f"{monitor.stage.name} gets no answer", text)
             elif not seconds and monitor in self._down:
                 self._down.discard(monitor)
-                self._tell(f"{monitor.stage.name} goes on", "it gets answers again")
+                self._report(f"{monitor.stage.name} goes on", "it gets answers again")
 
 
 def stacks() -> list[str]:

@@ -36,7 +36,7 @@ class Checkpointer(Thread):
         self.start()
 
     def written(self, rows: int, db: sqlite3.Connection) -> None:
-        """Told by the writer between two transactions. Raises what went wrong meanwhile: what a
+        """Called by the writer between two transactions. Raises what went wrong meanwhile: what a
         disk refused once it may forget, and a second try would seem to succeed."""
         if self._error is not None:
             raise self._error
@@ -52,7 +52,7 @@ class Checkpointer(Thread):
     def _log_size(self) -> int:
         try:
             return self._log.stat().st_size
-        except OSError:  # moved away; whoever watches the folder tells
+        except OSError:  # moved away; whoever watches the folder reports it
             return 0
 
     @contextmanager

@@ -31,13 +31,6 @@ def build(usual: T, table: Mapping[str, Any], where: str = "") -> T:
     return replace(usual, **given)  # type: ignore[type-var]
 
 
-def finite(text: str) -> float:
-    """For flags: nan and inf are no numbers."""
-    if not math.isfinite(number := float(text)):
-        raise ValueError(text)
-    return number
-
-
 def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> str:
     """With the nearest right name; `otherwise` is what is said if none is near."""
     spellings = {each.lower(): each for each in known}

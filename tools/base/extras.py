@@ -1,4 +1,4 @@
-"""Packages that only some uses need: whoever lacks one is told how to get it.
+"""Packages that only some uses need: whoever lacks one learns how to get it.
 
 Nothing that Python 3.8 cannot read may stand here: `start` needs it.
 """
@@ -18,6 +18,7 @@ EXTRAS = {
     "matplotlib": "plots",
     "pyarrow": "parquet",
     "psycopg": "postgres",
+    "prometheus_client": "metrics",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

@@ -16,7 +16,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as glibc numbers them
 
 @cache
 def keep_memory() -> None:
-    """Where the C library can be told so; elsewhere nothing happens."""
+    """Where the C library can be asked to; elsewhere nothing happens."""
     with suppress(OSError, AttributeError):
         tune = ctypes.CDLL(None).mallopt
         tune(_TRIM_THRESHOLD, MOST_KEPT)

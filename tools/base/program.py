@@ -21,8 +21,8 @@ _COMMANDS = {"main": "sheaf", "history": "sheaf history", "clear": "sheaf clear"
 def as_typed_here(text: str, is_installed: bool = IS_INSTALLED) -> str:
     """A text for a user with the commands that this user can type.
 
-    >>> as_typed_here("`python main.py stop` ends it; python history.py tells", is_installed=True)
-    '`sheaf stop` ends it; sheaf history tells'
+    >>> as_typed_here("`python main.py stop` ends it; python history.py shows", is_installed=True)
+    '`sheaf stop` ends it; sheaf history shows'
     """
     return _SCRIPT.sub(lambda found: _COMMANDS[found[1]], text) if is_installed else text
 

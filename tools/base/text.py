@@ -49,7 +49,7 @@ def ago(seconds: float) -> str:
 
 
 def date(moment: float) -> str:
-    """By the clock on the wall here; a moment no calendar has is told as it is.
+    """By the clock on the wall here; a moment no calendar has stays a number.
 
     >>> date(1e300)
     '1e+300'

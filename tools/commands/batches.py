@@ -36,7 +36,7 @@ def ship(settings: Settings, options: Options) -> int:
     if options.list:
         return list_batches(outbox_of(settings))
     if options.dry_run:
-        return tell_trial(settings)
+        return report_trial(settings)
     if not settings.pools_file.exists() and not Ledger(settings.media):
         print("nothing to ship")
         return 0
@@ -96,7 +96,7 @@ def waiting_row(name: str, batch: Batch | None) -> Row:
     return (name, f"{batch.files:,}", f"{batch.size / 1e6:,.1f}", text)
 
 
-def tell_trial(settings: Settings) -> int:
+def report_trial(settings: Settings) -> int:
     """What would be sent, and whether the node would take it."""
     ledger = Ledger(settings.media)
     ledger.measure()
@@ -104,7 +104,7 @@ def tell_trial(settings: Settings) -> int:
     print(f"{ledger.bytes / 1e6:,.1f} MB of media would become a batch; {len(waiting):,} wait")
     trial = try_out(settings)
     free = trial.free
-    room = "does not tell its room" if free is None else f"has room for {free / 1e6:,.0f} MB"
+    room = "does not say its room" if free is None else f"has room for {free / 1e6:,.0f} MB"
     print(f"{trial.place} answers and {room}; a file was written there as a trial and removed")
     if not trial.replaces_files:
         print("it knows no posix-rename@openssh.com: what is sent again is removed first")
@@ -113,16 +113,16 @@ def tell_trial(settings: Settings) -> int:
     return 0
 
 
-class Trial(NamedTuple):
+class NodeTrial(NamedTuple):
     """What a node was found to be able to."""
 
     place: str  # user@host:port
-    free: int | None  # bytes; None if it does not tell
+    free: int | None  # bytes; None if it does not say
     can_hash: bool  # else its proof are the receipts of receive.py
     replaces_files: bool  # by a rename, as OpenSSH does
 
 
-def try_out(settings: Settings) -> Trial:
+def try_out(settings: Settings) -> NodeTrial:
     """Does all that shipping does to the node of [transport], with a file of a few bytes.
 
     It logs in, makes a folder in raw/ that receive.py does not look at, writes a file into it,
@@ -134,7 +134,7 @@ def try_out(settings: Settings) -> Trial:
     folder = f"{raw}/{TRIAL}{token_hex(4)}"
     with closing(Node(settings.transport)) as node:
         if node.size_of(raw) is None:
-            raise UsageError(f"{node.place} has no folder {raw}: docs/shipping.md tells how")
+            raise UsageError(f"{node.place} has no folder {raw}: docs/shipping.md says how")
         try:
             _write_trial(node, folder)
             _remove_trial(node, folder)
@@ -145,16 +145,16 @@ def try_out(settings: Settings) -> Trial:
                 raise
             why = f"see who may write into {raw} there, and whether a quota is used up"
             raise Unreachable(f"{error}: {why}") from None
-        return Trial(node.place, node.free(raw), node.can_hash(), node.replaces_files)
+        return NodeTrial(node.place, node.free(raw), node.can_hash(), node.replaces_files)
 
 
 def _write_trial(node: Node, folder: str) -> None:
     path, content = f"{folder}/file", token_bytes(TRIAL_BYTES)
     node.make_folder(folder)
     node.write(path, content)
-    told = node.hash_of(path, len(content))
+    found = node.hash_of(path, len(content))
     is_whole = node.holds(path, content)
-    if not is_whole or told not in (None, hashlib.sha256(content).hexdigest()):
+    if not is_whole or found not in (None, hashlib.sha256(content).hexdigest()):
         raise Unreachable(f"{node.place} does not give back what was written into {path}")
 
 

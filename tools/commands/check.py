@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    from .trials import check  # it takes everything with it
+    from .trials import run_trials  # it takes everything with it
 
     settings = job_named(DEFAULT).prepared(flags.load(options), options)
-    return check(settings, options.quiet)
+    return run_trials(settings, options.quiet)

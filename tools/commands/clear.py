@@ -55,7 +55,7 @@ def clear(settings: Settings, options: Options) -> int:
         if options.dry_run:
             print("nothing was changed (--dry-run)")
             return 0
-        with seen.members.nobody_at_work():  # told before anybody has to answer
+        with seen.members.nobody_at_work():  # raised before anybody has to answer
             name = name_of(url)
         if not options.yes and ask(f"Type {name} to empty this graph: ") != name:
             print("that is not its name; nothing was changed")

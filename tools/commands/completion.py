@@ -76,11 +76,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     if options.shell not in SHELLS:
         raise UsageError("completion needs the name of a shell, bash or zsh")
-    print((ZSH if options.shell == "zsh" else "") + script(), end="")
+    print((ZSH if options.shell == "zsh" else "") + bash_script(), end="")
     return 0
 
 
-def script() -> str:
+def bash_script() -> str:
     seconds = seconds_of(VERBS)
     return BASH.format(
         verbs=" ".join(verb for verb in VERBS if " " not in verb),

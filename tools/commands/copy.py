@@ -46,7 +46,7 @@ def run(options: Options) -> int:
     if is_same(url, settings.graph_url):
         raise UsageError("copy needs another graph to write: --graph neo4j://user@host:7687")
     if options.dry_run:
-        return tell_copy(url, settings.graph_url, password)
+        return preview_copy(url, settings.graph_url, password)
     with ExitStack() as stack:
         source = stack.enter_context(closing(existing_graph(url, password)))
         target = stack.enter_context(closing(open_graph(settings.graph_url, password)))
@@ -57,10 +57,10 @@ def run(options: Options) -> int:
                 hand_on(source, target)
         except Unavailable as error:
             raise Unreachable(f"{error}; the same command goes on from here") from error
-        return tell_copied(whole, there, settings.graph_url, options.quiet)
+        return report_copied(whole, there, settings.graph_url, options.quiet)
 
 
-def tell_copy(url: str, target: str, password: str) -> int:
+def preview_copy(url: str, target: str, password: str) -> int:
     """What would be copied; a server is asked for its counts, nothing is made in it."""
     with closing(existing_graph(url, password)) as source:
         print(f"{url} holds {counted(source.counts())}: these would be copied")
@@ -70,7 +70,7 @@ def tell_copy(url: str, target: str, password: str) -> int:
     return 0
 
 
-def tell_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
+def report_copied(whole: Counts, there: Counts, target: str, quiet: bool) -> int:
     if there != whole:
         missing = ", ".join(
             f"{number - found:,} of {number:,} {name}"

@@ -53,7 +53,7 @@ def run(options: Options) -> int:
     settings = flags.load(options)
     url, password = settings.graph_url, settings.neo4j.password
     if options.dry_run:
-        return tell_export(url, password, folder, options.format)
+        return preview_export(url, password, folder, options.format)
     with (
         closing(existing_graph(url, password)) as graph,
         bar("exported", chosen.work(graph.counts()), options.quiet) as show,
@@ -71,7 +71,7 @@ def needs_of(options: Options) -> dict[str, Any]:
     return {} if options.split_seed is None else {"seed": options.split_seed}
 
 
-def tell_export(url: str, password: str, folder: Path, name: str) -> int:
+def preview_export(url: str, password: str, folder: Path, name: str) -> int:
     """What would be written, and whether it can be put there."""
     if folder.exists():
         raise UsageError(f"{folder} exists already: name a folder that is not there yet")

@@ -86,6 +86,8 @@ def load(options: argparse.Namespace, **more: Any) -> Settings:
         )
     if given.get("state") is None:
         settings = _at_home(settings, options)
+    if given.get("metrics") is not None:
+        settings = settings_of.with_metrics(settings, given["metrics"])
     if given.get("no_media"):
         from dataclasses import replace
 

@@ -24,6 +24,7 @@ class JobOptions(flags.Options):
     log_json: bool
     quiet: bool
     verbose: bool
+    metrics: int | None
 
 
 class JobCommand:
@@ -49,6 +50,7 @@ class JobCommand:
         add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
         flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
         flags.add_places(parser, *self._job.place_flags, home=self._job.usual_home)
+        add("--metrics", type=flags.whole, metavar="PORT", help="let Prometheus ask at this port")
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)
         add("-v", "--verbose", action="store_true", help="log what each worker does")

@@ -70,7 +70,7 @@ def run(options: Options) -> int:
     settings = flags.load(options)
     file = file_of(options.file, settings)
     if options.check:
-        return check(file)
+        return check_states(file)
     if not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
     if options.failed is not None:
@@ -114,8 +114,8 @@ def stored_in(job: Description, settings: Settings) -> Mapping[str, int] | None:
         return None
 
 
-def check(file: Path) -> int:
-    """Tells of the state and of every snapshot; the code of damage if there is any."""
+def check_states(file: Path) -> int:
+    """Reports on the state and on every snapshot; the code of damage if there is any."""
     paths = [file, *(snapshots(file) if file.name == "pools.db" else ())]
     if paths == [file] and not file.exists():
         raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..base.say import say
 from ..errors import HarvestError, StopHarvest, UsageError
 from . import flags
 
@@ -78,7 +79,7 @@ def run(options: Options) -> int:
     elif "contact" not in answers:
         raise UsageError("init needs a terminal to ask, or --contact you@example.org")
     write(file, written(answers), options.force)
-    print(f"{file} is written; `python main.py check` tries it, `python main.py` begins")
+    say(f"{file} is written; `python main.py check` tries it, `python main.py` begins")
     return 0
 
 
@@ -102,7 +103,7 @@ def asked(answers: dict[str, str]) -> None:
     for question in QUESTIONS:
         while question.name not in answers:
             default = question.default(usual)
-            said = ask(f"{question.text} [{default or 'none'}]: ") or default
+            said = answer_to(f"{question.text} [{default or 'none'}]: ") or default
             try:
                 accept(answers | {question.name: said})
             except HarvestError as error:
@@ -111,7 +112,7 @@ def asked(answers: dict[str, str]) -> None:
                 answers[question.name] = said
 
 
-def ask(question: str) -> str:
+def answer_to(question: str) -> str:
     try:
         return input(question).strip()
     except EOFError:
@@ -133,6 +134,10 @@ def accept(answers: dict[str, str]) -> None:
         file.write(written(answers))
         file.flush()
         settings = loaded(Path(file.name))
+    if settings.source_file is not None:
+        from ..conceptnet.dump.lines import Lines  # it takes numpy with it
+
+        Lines(settings.source_file)
     if "seeds" in answers:
         seeds_of(settings.seeds, settings.filter.languages)
 

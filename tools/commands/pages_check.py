@@ -40,7 +40,7 @@ def run(options: Options) -> int:
     from ..base.text import amount, clipped, plain
     from ..journal.holder import running
     from ..pages.audit import audit
-    from ..reports.progress import table as shown
+    from ..reports.progress import two_columns as shown
 
     settings = settings_of(options)
     is_growing = running(settings.state) is not None

@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     from ..base.text import one_line
     from ..pages.archived import Archived
-    from ..reports.progress import table as shown
+    from ..reports.progress import two_columns as shown
 
     settings = settings_of(options)
     with table_of(settings) as table:

@@ -47,7 +47,7 @@ def run(options: Options) -> int:
         draw([(each.word, each.count) for each in words], options.plot, "Words of all pages")
         print(options.plot)
         return 0
-    from ..reports.progress import table as shown
+    from ..reports.progress import two_columns as shown
 
     print(shown((each.word, each.count) for each in words))
     return 0

@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=program or spoken(verb),
             description=f"{VERBS[verb].does[:1].upper()}{VERBS[verb].does[1:]}.",
-            epilog=_commands(verb) + "examples:\n" + "\n".join(f"  {x}" for x in module.EXAMPLES),
+            epilog=as_typed_here(_commands(verb) + "\n  ".join(("examples:", *module.EXAMPLES))),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )

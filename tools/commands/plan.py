@@ -10,14 +10,14 @@ from argparse import Namespace
 from ..engine.job import Description
 from ..journal.holder import running
 from ..journal.reader import look
-from ..reports.progress import table
+from ..reports.progress import two_columns
 from ..settings import Settings
 
 
 def show_plan(job: Description, settings: Settings, options: Namespace) -> int:
     state = ("state", f"{settings.state}: {_state(job, settings, options)}")
     rows = [*job.plan(settings, options), state]
-    print(f"{table(rows)}\nnothing was made or asked (--dry-run)")
+    print(f"{two_columns(rows)}\nnothing was made or asked (--dry-run)")
     return 0
 
 

@@ -20,7 +20,7 @@ class Options(flags.Options):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="a part of the reason, as history.py shows it"
+        "--reason", default="", metavar="TEXT", help="a part of the reason, as history shows it"
     )
     flags.add_home(parser)
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, suppress
 from threading import Event
 
 from ..assist.assistant import Assist
+from ..assist.metrics import Metrics
 from ..assist.run_log import Journal
 from ..base import log
 from ..base.say import say
@@ -65,7 +66,7 @@ def work(
 
 
 def require_own(job: Description, settings: Settings) -> None:
-    """Before the job looks for what another one never had. Damage is told by whoever opens it."""
+    """Before the job looks for what another one never had. Whoever opens it reports damage."""
     with suppress(StateDamaged):
         if settings.pools_file.exists():
             require_same(settings.state, facts_in(settings.pools_file), {"job": job.name})
@@ -98,12 +99,13 @@ class Session:
             *(harvest.pools, stages, job.counted, job.client, self._options.quiet, job.reading),
             is_paused=lambda: harvest.paused_since is not None,
             waits=job.waits,
+            paused_slots=lambda: harvest.paused_slots,
         )
 
     # --- its course --------------------------------------------------------------------------
 
     def run(self, beginning: Beginning) -> HarvestError | None:
-        """What to tell instead of success, though it did end."""
+        """What to say instead of success, though it did end."""
         job, progress = self._job, self._progress
 
         def begin() -> None:
@@ -114,8 +116,10 @@ class Session:
                 self.harvest.pools.remember({"limit": limit, **facts_of(self._options.typed)})
                 beginning.is_over = True
 
-        ways = progress.traffic, job.transport, job.guard, job.begun_bytes
-        with Assist(self.harvest, self._settings, *ways) as assist:
+        traffic = dict if job.client is None else job.client.traffic.take
+        ways = traffic, job.transport, job.guard, job.begun_bytes
+        metrics = Metrics(self.harvest, self._settings)
+        with metrics, Assist(self.harvest, self._settings, *ways) as assist:
             try:
                 self.harvest.run(begin, progress, assist.tick)
             finally:
@@ -124,7 +128,7 @@ class Session:
             return self._end(assist)
 
     def _end(self, assist: Assist) -> HarvestError | None:
-        """The notice of the end tells the verdict, so it is found before the assist goes."""
+        """The notice of the end has the verdict, so it is found before the assist goes."""
         self._job.finish(self.harvest)
         if self._job.transport is not None:
             with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:

@@ -53,9 +53,9 @@ def run(options: Options) -> int:
     with byte_bar("read", options.quiet) as show:
         found = survey(path, wanted, settings.dump.max_malformed, show)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    as_told = report.as_json if options.json else report.as_text
+    rendered = report.as_json if options.json else report.as_text
     try:
-        print(as_told(found, wanted), flush=True)
+        print(rendered(found, wanted), flush=True)
     finally:
         if options.plot is not None:
             draw(found, options.plot)

@@ -17,6 +17,7 @@ from threading import Event
 from typing import NamedTuple
 
 from ..assist.notify import trials as notice_trials
+from ..base.say import say
 from ..base.text import amount, plain, size
 from ..conceptnet.api import JSON, ApiSource
 from ..conceptnet.graph import open_graph, visit_graph
@@ -43,7 +44,7 @@ class Trial(NamedTuple):
     """One sentence about what works; raises HarvestError with what does not."""
 
 
-def check(settings: Settings, quiet: bool) -> int:
+def run_trials(settings: Settings, quiet: bool) -> int:
     """The exit code of the first thing that does not work."""
     failures: list[HarvestError] = []
     with closing(client_of(settings, Event())) as client:
@@ -54,11 +55,11 @@ def check(settings: Settings, quiet: bool) -> int:
                 failures.append(error)
                 mark, text = "FAILED", str(error)
             if mark == "FAILED" or not quiet:
-                print(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}", flush=True)
+                say(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}")
     if failures:
         raise summed_up(failures)
     if not quiet:
-        print("all of this works: `python main.py` can begin")
+        say("all of this works: `python main.py` can begin")
     return 0
 
 
@@ -189,7 +190,7 @@ def asked_through_proxies(settings: Settings) -> str:
 
 def try_contact(settings: Settings) -> str:
     if contact := settings.http.contact:
-        return f"providers are told to write to {contact}"
+        return f"providers are asked to write to {contact}"
     if not asks_strangers(settings):
         return "none is set, and no stranger is asked"
     raise UsageError(

@@ -28,10 +28,10 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {
-        "history": Verb("history", "tell how far it is: pools, rates, time left, failures"),
-        "pause": Verb("signals", "ask the running harvest to hand out no new tasks"),
-        "resume": Verb("signals", "ask it to go on"),
-        "stop": Verb("signals", "ask it to end; running tasks finish, nothing is lost"),
+        "history": Verb("history", "say how far it is: pools, rates, time left, failures"),
+        "pause": Verb("pauses", "ask the running harvest, or some of it, to begin no new tasks"),
+        "resume": Verb("pauses", "ask a paused harvest, or some of it, to go on"),
+        "stop": Verb("stop", "ask the running harvest to end; tasks finish, nothing is lost"),
         "retry": Verb("retry", "put failed ones back to work"),
         "ship": Verb("ship", "send the media to the receiving node now"),
     },
@@ -44,7 +44,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "ConceptNet's dump": {
         "download": Verb("download", "get ConceptNet's dump and verify its checksum"),
-        "survey": Verb("survey", "tell what the filter keeps of an assertions file"),
+        "survey": Verb("survey", "say what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
     "your shell": {

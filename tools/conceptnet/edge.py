@@ -1,4 +1,4 @@
-"""Edges of a server's pages: what they say, whether they are well-formed, who tells of the rest.
+"""Edges of a server's pages: what they say, whether they are well-formed, who counts the rest.
 
 Promise: a relation that `relation_of` gives can be stored; for anything else ValueError says what
 is wrong with it. An edge that cannot be read costs nothing but itself.
@@ -12,7 +12,7 @@ from threading import Lock
 
 from .. import uri
 from ..add import Relation
-from .dump.faults import MOST_TOLD
+from .dump.faults import MOST_LOGGED
 from .dump.row import NODE_BEGINNINGS, strangeness
 from .rules import relation_name
 
@@ -22,7 +22,7 @@ MOST_REMEMBERED = 100_000
 
 
 def relation_of(edge: object) -> Relation:
-    """ValueError tells what is wrong."""
+    """ValueError says what is wrong."""
     if not isinstance(edge, dict):
         raise ValueError(f"{_shown(edge)} is no edge")
     name, rel = _id_of(edge, "edge"), _id_of(edge.get("rel"), "rel")
@@ -96,8 +96,8 @@ class EdgeFaults:
                 self._seen.add(key)
             self._number += 1
             number = self._number
-        if number <= MOST_TOLD:
+        if number <= MOST_LOGGED:
             logger.warning("%s is skipped: %s", place, reason)
 
-    def told(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         return {"malformed edges": self._number} if self._number else {}

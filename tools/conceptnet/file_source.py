@@ -40,7 +40,7 @@ class DumpSource:
         return relations
 
     def _require_in_file(self, concept: str) -> None:
-        """An index of what a filter keeps cannot tell what it left out from what is unknown."""
+        """An index of what a filter keeps does not know what it left out."""
         if self._whole is None:
             raise LeftOut
         if not self._whole.knows(concept):

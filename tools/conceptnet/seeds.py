@@ -19,7 +19,7 @@ from ..base.list_file import lines_in
 from ..errors import UsageError
 from .mirror import normalise as standard
 
-MOST_TOLD = 10
+MOST_NAMED = 10
 EXAMPLE = "write it like /c/en/dog, or just dog"
 
 _SITE = re.compile(r"(?:https?://)?(?:www\.|api\.)?conceptnet\.io(?::\d+)?(?=/c/)", re.IGNORECASE)
@@ -71,13 +71,13 @@ def concept_of(text: str, language: str) -> str | None:
     return found if is_sound else None
 
 
-def told(seeds: Sequence[Seed]) -> Iterator[str]:
+def explained(seeds: Sequence[Seed]) -> Iterator[str]:
     """What those were taken for that were typed in another way."""
     others = [seed for seed in seeds if seed.text != seed.concept]
-    for seed in others[:MOST_TOLD]:
+    for seed in others[:MOST_NAMED]:
         yield f"the seed {seed.text!r} is taken for {seed.concept}"
-    if len(others) > MOST_TOLD:
-        yield f"and {len(others) - MOST_TOLD:,} more are taken for concepts in the same way"
+    if len(others) > MOST_NAMED:
+        yield f"and {len(others) - MOST_NAMED:,} more are taken for concepts in the same way"
 
 
 def concept_named(text: str, languages: Sequence[str]) -> str:
@@ -131,7 +131,7 @@ def _wrong_language(seed: Seed, languages: Sequence[str]) -> str:
 
 
 def _is_file(given: str) -> bool:
-    """Is a file meant? One that cannot be read is told of, not taken for a concept."""
+    """Is a file meant? One that cannot be read is reported, not taken for a concept."""
     if given.startswith("/c/"):
         return False
     mode = _mode(given)

@@ -34,12 +34,12 @@ WORD = re.compile(r"\w+")
 GAP = re.compile(r"\W")
 UNREAD = "script,style,template"
 ADDRESS_IN = {"a": "href", "area": "href", "iframe": "src", "frame": "src"}
-READ = ("title", "base", "meta", "link", *ADDRESS_IN)
+READ = ("meta", "link", *ADDRESS_IN)
 
 COPIED = ("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u")
 BETWEEN = r"(?:\0|\x1b[$(][@BIJ])?"  # two letters, in UTF-16 or ISO-2022-JP
 NAMES = "|".join(BETWEEN.join(name) for name in COPIED)
-COPIED_TAG = re.compile(rf"(?<=<){BETWEEN}(?:{NAMES})(?={BETWEEN}[\s/>])".encode(), re.IGNORECASE)
+COPIED_TAG = re.compile(rf"<{BETWEEN}(?:{NAMES})(?={BETWEEN}[\s/>])".encode(), re.IGNORECASE)
 MANY_TAGS = 4000
 MOST_COPIES = 4_000_000
 
@@ -82,14 +82,13 @@ def read(body: bytes, content_type: str | None, address: str) -> Document:
     has_scripts = tree.find("script") is not None
     tree.remove(UNREAD)  # a link in a template is none
     charset = tree.encoding or "UTF-8"
-    named = list(tree.iter_elements(READ))
-    base = _base_of(named, address)
+    base = _base_of(tree, address)
     links = Links(base, charset)
-    wishes = _take(named, links)
+    wishes = _take(tree, links)
     words, text_length = _words_of(tree)
     return Document(
         charset=charset,
-        title=_title_of(named),
+        title=_title_of(tree),
         base=base,
         links=list(links),
         left_out=links.left_out,
@@ -123,7 +122,6 @@ def _tree(body: bytes, encoding: str | None) -> turbohtml.Document:
         encoding=encoding,
         detect_encoding=True,
         positions=False,
-        allow_declarative_shadow_roots=False,
     )
 
 
@@ -145,32 +143,33 @@ def _renamed(body: bytes) -> bytes:
     return bytes(renamed)
 
 
-def _base_of(named: list[turbohtml.Element], address: str) -> str:
+def _base_of(tree: turbohtml.Document, address: str) -> str:
     """The first counts, wherever it stands."""
-    references = (element.attr("href") for element in named if element.tag == "base")
-    reference = next((each for each in references if each is not None), None)
-    return (resolve(address, reference) if reference is not None else None) or address
+    element = tree.find("base", href=True)
+    reference = element.attr("href") if element is not None else None
+    return (resolve(address, reference) if reference else None) or address
 
 
-def _title_of(named: list[turbohtml.Element]) -> str | None:
+def _title_of(tree: turbohtml.Document) -> str | None:
     """A drawing in the page may have a title of its own."""
-    for element in named:
-        if element.tag == "title" and element.namespace is turbohtml.Namespace.HTML:
+    for element in tree.iter_elements("title"):
+        if element.namespace is turbohtml.Namespace.HTML:
             return " ".join(element.text.split())[:LONGEST_TITLE] or None
     return None
 
 
-def _take(named: list[turbohtml.Element], links: Links) -> frozenset[str]:
+def _take(tree: turbohtml.Document, links: Links) -> frozenset[str]:
     """The links go where they are kept; what is wished of robots comes back."""
     wishes: set[str] = set()
-    for element in named:
+    for element in tree.iter_elements(READ):
         tag = element.tag
         if tag in ADDRESS_IN:
             reference = element.attr(ADDRESS_IN[tag])
             if reference is not None:
                 links.add(tag, reference, element.attr("rel"))
         elif tag == "link":
-            links.add_related(element.attr("href") or "", element.attr("rel") or "")
+            if reference := element.attr("href"):
+                links.add_related(reference, element.attr("rel") or "")
         elif tag == "meta":
             wishes |= _of_meta(element, links)
     return frozenset(wishes)

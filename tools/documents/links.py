@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from requests.utils import parse_header_links
@@ -21,6 +22,8 @@ FOLLOWED = frozenset({"a", "area", "iframe", "frame", "refresh"})
 
 RELATIONS = {name: name for name in ("next", "prev", "canonical", "alternate")}
 RELATIONS["previous"] = "prev"
+RELATIVE_TO_FOLDER = re.compile(r"[\w./][^:?]*", re.ASCII)
+SHORT = 256
 REFRESH = re.compile(
     r"""\s*(?:\d+[\d.]*|\.[\d.]*)(?:\s*[;,]\s*|\s+)(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(.*))""",
     re.IGNORECASE | re.DOTALL | re.ASCII,
@@ -44,6 +47,7 @@ class Links:
 
     def __init__(self, base: str, encoding: str = "utf-8") -> None:
         self._base = base
+        self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
         self._encoding = encoding
         self._resolved: dict[str, str | None] = {}
         self._found: dict[tuple[str, str], str] = {}
@@ -73,7 +77,7 @@ class Links:
     def _address(self, reference: str) -> str | None:
         """Most pages name the same few addresses again and again, with other fragments."""
         place = reference.partition("#")[0]
-        if place[-1:] <= " ":  # blanks before a fragment are part of the path, at the end not
+        if place and place[-1] <= " ":  # before a fragment a blank belongs to the path
             place = reference
         try:
             return self._resolved[place]
@@ -84,9 +88,18 @@ class Links:
         if len(self._resolved) >= MOST:
             self.left_out += 1
             return None
-        address = resolve(self._base, place, self._encoding)
+        if len(place) < SHORT and RELATIVE_TO_FOLDER.fullmatch(place):
+            address = _in_folder(self._folder, place)
+        else:
+            address = resolve(self._base, place, self._encoding)
         self._resolved[place] = address
         return address
+
+
+@lru_cache(maxsize=8192)
+def _in_folder(folder: str, place: str) -> str | None:
+    """The pages of a folder share most of their links: its bars and menus."""
+    return resolve(folder, place)
 
 
 def refresh_of(content: str) -> str | None:

@@ -8,10 +8,13 @@ like a broken page, of which the first 10 MB count.
 
 from __future__ import annotations
 
+import re
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from xml.parsers import expat
 
 from .address import LONGEST, absolute
@@ -20,6 +23,7 @@ from .html import texts_in
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50_000_000
 MOST_LENIENT = 10_000_000
+LINE = re.compile(rb"[^\s][^\r\n]*")
 GZIP = b"\x1f\x8b"
 LISTED_IN = ("url", "sitemap")  # a `loc` of another element is a picture or a film
 BEFORE_MARKUP = "\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
@@ -104,12 +108,10 @@ def _entries(body: bytes) -> list[Entry]:
 def _sorted_out(entries: Iterable[Entry]) -> SitemapPage:
     addresses: dict[str, None] = {}
     sitemaps: dict[str, None] = {}
-    for around, text in entries:
+    for around, text in islice(entries, MOST_ENTRIES):
         address = absolute(text)
         if address is not None:
             (sitemaps if around == "sitemap" else addresses)[address] = None
-        if len(addresses) + len(sitemaps) >= MOST_ENTRIES:
-            break
     return SitemapPage(list(addresses), list(sitemaps))
 
 
@@ -118,7 +120,8 @@ def _is_markup(body: bytes) -> bool:
 
 
 def _lines(body: bytes) -> Iterable[str]:
-    return (line for line in body.decode("utf-8-sig", "replace").splitlines() if line.strip())
+    found = LINE.finditer(body, len(BOM_UTF8) if body.startswith(BOM_UTF8) else 0)
+    return (line[0].decode("utf-8", "replace") for line in found)
 
 
 def _unpacked(body: bytes) -> bytes:

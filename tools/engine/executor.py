@@ -8,7 +8,7 @@ it begins until its result was answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from .stage import Done, Task
@@ -21,6 +21,15 @@ Answer = Callable[[Verdict], None]
 
 Came = Callable[[int, str, Done | Exception, Answer], None]
 """Called with a token, its holder (empty: nobody had begun it), the result and how to answer."""
+
+
+def place_of(stage: str, number: int) -> str:
+    """The holder's name that stands for a place here; places are numbered from 1.
+
+    >>> place_of("download", 3)
+    'download-3'
+    """
+    return f"{stage}-{number}"
 
 
 class Member(NamedTuple):
@@ -45,6 +54,9 @@ class Executor(Protocol):
 
     def recall(self, stage: str) -> None:
         """What nobody has begun comes back as Interrupted; idle places may be given up."""
+
+    def rest(self, stage: str, numbers: Collection[int]) -> None:
+        """These places of a stage end what they work on and begin nothing; all others do."""
 
     def members(self) -> Sequence[Member]:
         """Who takes tasks now."""

@@ -18,10 +18,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from types import FrameType
+from typing import Literal, NamedTuple
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, pause_of
+from ..journal.facts import PAUSED, PAUSED_SLOTS, pause_of
 from ..journal.instance import SIGNALS
+from ..journal.pauses import Paused, paused_fact, slots_fact
 from .committer import Committer
 from .executor import Executor
 from .job import Job
@@ -37,6 +39,19 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
+NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: ""}
+
+
+class Request(NamedTuple):
+    """Something to do for the main thread; without a stage it is for all, without a slot for all of
+    its workers."""
+
+    verb: Literal["pause", "resume", "stop", "look"]
+    stage: str | None = None
+    slot: int | None = None
+
+    def __str__(self) -> str:
+        return " ".join(str(word) for word in self if word is not None)
 
 
 class Harvest:
@@ -55,7 +70,7 @@ class Harvest:
         self.stop = stop  # set: whoever waits for something gives up waiting
         self._file = pools_file
         self._grace_s = grace_s
-        self._notes: SimpleQueue[str | Fatal] = SimpleQueue()
+        self._notes: SimpleQueue[Request] = SimpleQueue()
         self._take_back_at: float | None = None
         self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
@@ -69,7 +84,7 @@ class Harvest:
     def _monitors(self, attempts: int) -> list[Monitor]:
         monitors: list[Monitor] = []
         for stage in (each for each in self.job.stages if each.name in self.job.workers):
-            work, feeders = self.job.workers[stage.name], tuple(monitors)
+            work, before = self.job.workers[stage.name], tuple(monitors)
             monitors.append(
                 Monitor(
                     stage,
@@ -78,13 +93,11 @@ class Harvest:
                     self._committer,
                     attempts,
                     self._note_end,
-                    feeders,
+                    before,
                     work.begun if isinstance(work, Finisher) else tuple,
                     self._record_of_failure,
                 )
             )
-        for monitor in monitors:
-            monitor.feed([each for each in monitors if each.stage.name in monitor.stage.fed_by])
         return monitors
 
     def run(self, *ticks: Callable[[], None]) -> None:
@@ -136,11 +149,7 @@ class Harvest:
         self.fatal = self.fatal or error
         for monitor in self.monitors:
             monitor.stop()
-        self._notes.put(error)
-
-    def request_stop(self) -> None:
-        """As somebody would who asks from outside; any thread may."""
-        self._notes.put("stop")
+        self._notes.put(Request("stop"))
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
@@ -180,28 +189,31 @@ class Harvest:
                 logger.warning(text, key, before, now)
         new = {**self.job.identity(), **self.job.choices()}
         new = {key: value for key, value in new.items() if key not in known}
-        if known.get(PAUSED):  # by one that was killed: this one works
-            new[PAUSED] = ""
-        self.pools.remember(new)
+        slots = slots_fact({each.stage.name: each.stage.workers for each in self.monitors})
+        self.pools.remember(new | slots | NO_PAUSE)  # one that was killed may have made some
 
     # --- notes -----------------------------------------------------------------------------
 
+    def ask(self, request: Request) -> None:
+        """From any thread: it is done in a moment."""
+        self._notes.put(request)
+
     def listen_for_pauses(self) -> None:
         """What is asked for before `run` is done as soon as it runs."""
-        for request in ("pause", "resume"):
-            signal.signal(SIGNALS[request], self._handler(request))
+        for request in (Request("pause"), Request("resume")):
+            signal.signal(SIGNALS[request.verb], self._handler(request))
 
     def _listen_for_stops(self) -> None:
         for number in (SIGNALS["stop"], signal.SIGINT):
-            signal.signal(number, self._handler("stop"))
+            signal.signal(number, self._handler(Request("stop")))
         if sys.__stderr__ is not None:
             faulthandler.register(signal.SIGQUIT, file=sys.__stderr__, all_threads=True)
 
-    def _handler(self, request: str) -> Callable[[int, FrameType | None], None]:
+    def _handler(self, request: Request) -> Callable[[int, FrameType | None], None]:
         def leave_note(_number: int, _frame: FrameType | None) -> None:
-            if request == "stop" and self.stop.is_set():
+            if request.verb == "stop" and self.stop.is_set():
                 os._exit(130)
-            if request == "stop":
+            if request.verb == "stop":
                 self.stop.set()
             self._notes.put(request)
 
@@ -209,38 +221,45 @@ class Harvest:
 
     def _note_end(self, error: Fatal | None) -> None:
         if error is None:
-            self._notes.put("ended")
+            self._notes.put(Request("look"))
         else:
             self.end(error)
 
-    def _next_note(self) -> str | Fatal | None:
+    def _next_note(self) -> Request:
         try:
             return self._notes.get(timeout=TICK_S)
         except Empty:
-            return None
+            return Request("look")
 
-    def _obey(self, note: str | Fatal | None) -> None:
-        if isinstance(note, Fatal):
-            note = "stop"
-        if note == "stop" and self._take_back_at is None:
+    def _obey(self, request: Request) -> None:
+        if request.verb == "stop" and self._take_back_at is None:
             self._begin_to_stop(FATAL_GRACE_S if self.fatal else self._grace_s)
-        elif note in ("pause", "resume"):
-            self._pause(note == "pause")
+        elif request.verb in ("pause", "resume"):
+            self._pause(request)
         if self._take_back_at is not None and time.monotonic() >= self._take_back_at:
             for monitor in self.monitors:
                 monitor.take_back()
 
-    def _pause(self, is_wanted: bool) -> None:
+    def _pause(self, request: Request) -> None:
         """Or go on. It is written down for whoever looks from outside."""
-        logger.warning("%s on request", "pause" if is_wanted else "resume")
+        logger.warning("%s on request", request)
         for monitor in self.monitors:
-            monitor.pause() if is_wanted else monitor.resume()
-        since = (self.paused_since or time.time()) if is_wanted else None
-        self.paused_since = since
+            if request.stage in (None, monitor.stage.name):
+                change = monitor.pause if request.verb == "pause" else monitor.resume
+                change(request.slot)
+        is_paused = all(monitor.is_paused for monitor in self.monitors)
+        self.paused_since = (self.paused_since or time.time()) if is_paused else None
+        since, slots = self.paused_since, paused_fact(os.getpid(), self.paused_slots)
         try:
-            self.pools.remember(pause_of(os.getpid(), since) if since else {PAUSED: ""})
+            whole = pause_of(os.getpid(), since) if since else {PAUSED: ""}
+            self.pools.remember(whole | slots)
         except Fatal as error:
             self.end(error)
+
+    @property
+    def paused_slots(self) -> Paused:
+        """By stage, the numbers of the workers that make a pause."""
+        return {each.stage.name: each.paused for each in self.monitors if each.paused}
 
     def _begin_to_stop(self, grace_s: float) -> None:
         """Waits end at once (the event), requests under way get the grace time."""

@@ -57,6 +57,15 @@ class Counted(NamedTuple):
     has_bar: bool = True
 
 
+class Metric(NamedTuple):
+    """A number for whoever watches from outside, or one for each value of a label. A host or an
+    address is no such value: there would be no end of them."""
+
+    help: str
+    value: float | Mapping[str, float]
+    label: str = ""
+
+
 class Reading(Protocol):
     """A file of which so many bytes are read."""
 
@@ -153,7 +162,7 @@ class Description:
     def opened(self, settings: Any, arguments: Namespace, stop: Event) -> Job:
         """Nothing of it is asked or written before `Job.open`, except to see that its places are
         its own."""
-        raise NotImplementedError
+        raise UsageError(f"the job {self.name!r} cannot be started here")
 
     def rehearsed(self, settings: Any, scratch: Any, arguments: Namespace, stop: Event) -> Job:
         """For a trial that touches nothing: `scratch` are the settings with an empty folder in the
@@ -168,9 +177,11 @@ class Job:
     stages: Sequence[Stage]
     seeds: Sequence[Found]
     workers: Mapping[str, Worker]
-    client: Any = None  # whose exchanges are counted, if it asks anybody
+    client: Any = None  # whose traffic is counted, if it asks anybody
     reading: Reading | None = None  # by its first stage
     guard: Guard | None = None
+    task_timeout_s: float | None = None  # what takes longer is taken back; None: nothing is
+    scan_s: float | None = None  # how often that is looked for, if not as usual
     transport: Any = None  # to the receiving node, if its files go there
 
     @property
@@ -220,6 +231,10 @@ class Job:
     def begun_bytes(self) -> int:
         """Of files that belong to unfinished tasks."""
         return 0
+
+    def metrics(self) -> Mapping[str, Metric]:
+        """Its own, by name; one that ends with _total only ever grows."""
+        return {}
 
     def read(self) -> Mapping[str, int]:
         """How much of its sources was read, and how much could not be."""

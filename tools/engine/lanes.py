@@ -37,6 +37,10 @@ class Lane:
         self.stamp = 0  # only what stands in a heap with this number counts
 
     @property
+    def first(self) -> Row | None:
+        return self.rows[0] if self.rows else None
+
+    @property
     def has_work(self) -> bool:
         return bool(self.rows) or self.horizon is not None
 
@@ -62,6 +66,7 @@ class Lanes:
         self._numbers = count(1)
         self._ready: list[tuple[int, int, int, str]] = []  # two numbers of its order, stamp, name
         self._resting: list[tuple[float, int, str]] = []  # until when, stamp, name
+        self._unread: set[str] = set()  # ready, but which row is first?
         self._told = math.inf  # until when whoever waits believes it has time
 
     @property
@@ -77,7 +82,7 @@ class Lanes:
         """The first that may be handed out now."""
         self._load()
         self._wake()
-        while self._ready:
+        while self._read_heads() and self._ready:
             _, _, stamp, name = self._ready[0]
             lane = self._lanes.get(name)
             counts = lane is not None and lane.stamp == stamp
@@ -112,11 +117,9 @@ class Lanes:
         for row in rows:
             name = str(row[LANE])
             lane = self._lanes.get(name) or self._new(name)
-            first = lane.rows[0] if lane.rows else None
-            had_work = lane.has_work
+            first, had_work = lane.first, lane.has_work
             self._hold(lane, row)
-            is_first_new = not self._is_fair and lane.rows and lane.rows[0] is not first
-            if not had_work or is_first_new:
+            if not had_work or (lane.first is not first and not self._is_fair):
                 self._place(name, lane)
 
     def change(self, rows: Mapping[int, Row]) -> None:
@@ -212,18 +215,29 @@ class Lanes:
         """Among those that are ready or those that rest; nowhere if nothing waits in it or all its
         places are taken: then it comes back here when that changes."""
         lane.stamp = next(self._numbers)
-        if not lane.has_work or (not self._is_fair and not self._fill(name, lane)):
-            if not lane.active:
-                del self._lanes[name]
-            return
-        if lane.active >= self.gate.places(name):
+        if not lane.has_work and not lane.active:
+            del self._lanes[name]
+        if not lane.has_work or lane.active >= self.gate.places(name):
             return
         if (at := self.gate.ready_at(name)) > time.monotonic():
             heapq.heappush(self._resting, (at, lane.stamp, name))
+        elif self._is_fair:
+            heapq.heappush(self._ready, (lane.turn, 0, lane.stamp, name))
+        elif lane.rows:
+            heapq.heappush(self._ready, (*lane.rows[0][:2], lane.stamp, name))
         else:
-            first, second = (lane.turn, 0) if self._is_fair else lane.rows[0][:2]
-            heapq.heappush(self._ready, (first, second, lane.stamp, name))
+            self._unread.add(name)
         self._tidy()
+
+    def _read_heads(self) -> bool:
+        """Of lanes whose first row decides; True. Only here and for whoever is served rows are
+        read: amid a move they would be read and then come in once more."""
+        while self._unread:
+            name = self._unread.pop()
+            if lane := self._lanes.get(name):
+                self._fill(name, lane)
+                self._place(name, lane)
+        return True
 
     def _tidy(self) -> None:
         """What counts no more must not pile up behind moments that are far away."""

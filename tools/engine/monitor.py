@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 
-from ..errors import Fatal, StopHarvest
+from ..errors import Fatal, RetryLater, StopHarvest
 from .committer import Committer
-from .executor import Answer, Executor
+from .executor import Answer, Executor, place_of
 from .pools import Pools
 from .returns import Failed, Returns, no_record
 from .stage import Done, Stage, Task
@@ -34,19 +34,26 @@ class Monitor(Thread):
         committer: Committer,
         attempts: int,
         on_end: Callable[[Fatal | None], None],
-        feeders: Sequence[Monitor] = (),
+        before: Sequence[Monitor] = (),
         begun: Callable[[], Sequence[str]] = tuple,
         failed: Failed = no_record,
     ) -> None:
-        """`begun` names URIs that something has been gathered for."""
+        """`before` are the monitors of the stages before this one, `begun` names URIs that
+        something has been gathered for."""
         super().__init__(name=f"monitor {stage.name}", daemon=True)
         self.stage = stage
         self._pools = pools
         self._executor = executor
         self._begun = begun
         self._on_end = on_end
-        self._feeders = feeders
-        self._is_paused = False
+        self._peers = list(before)
+        for peer in before:
+            peer._peers.append(self)
+        self._before = before[-1] if before else None
+        self._next: Monitor | None = None
+        if self._before is not None:
+            self._before._next = self
+        self._paused: frozenset[int] = frozenset()  # numbers of places
         self._is_stopping = False
         self._holds: dict[str, str] = {}  # who holds it, and why
         self._held_since = 0.0
@@ -56,16 +63,40 @@ class Monitor(Thread):
 
     # --- asked from outside ----------------------------------------------------------------
 
-    def pause(self) -> None:
-        self._set(is_paused=True)
-        self._executor.recall(self.stage.name)
+    @property
+    def slots(self) -> range:
+        """The numbers of its places."""
+        return range(1, self.stage.workers + 1)
 
-    def resume(self) -> None:
-        self._set(is_paused=False)
+    @property
+    def paused(self) -> Sequence[int]:
+        """The numbers of those that make a pause."""
+        return sorted(self._paused)
+
+    @property
+    def is_paused(self) -> bool:
+        return len(self._paused) == self.stage.workers
+
+    def pause(self, slot: int | None = None) -> None:
+        """One place, or all: what is at work there ends its step, and gets no other."""
+        self._let_rest(self._paused.union(self.slots if slot is None else [slot]))
+
+    def resume(self, slot: int | None = None) -> None:
+        self._let_rest(self._paused.difference(self.slots if slot is None else [slot]))
+
+    def _let_rest(self, slots: frozenset[int]) -> None:
+        with self._pools.changed:
+            self._paused = slots.intersection(self.slots)
+            self._executor.rest(self.stage.name, self._paused)
+            self._pools.changed.notify_all()
+        if self.is_paused:
+            self._executor.recall(self.stage.name)
 
     def stop(self) -> None:
         """Hand out nothing more; tasks that run may finish."""
-        self._set(is_stopping=True)
+        with self._pools.changed:
+            self._is_stopping = True
+            self._pools.changed.notify_all()
         self._executor.recall(self.stage.name)
 
     def hold(self, holder: str, reason: str | None) -> None:
@@ -86,28 +117,41 @@ class Monitor(Thread):
         """For how long nobody has got an answer, and why; 0 if somebody does."""
         return self._returns.rests.outage
 
-    def feed(self, more: Sequence[Monitor]) -> None:
-        """These bring it work too, though they come after it."""
-        self._feeders = (*self._feeders, *more)
-
-    def is_over(self, asking: frozenset[str] = frozenset()) -> bool:
-        """Nothing runs, nothing waits here or may still come from those that feed this stage; where
-        they feed each other in a circle, those who are asking already are not asked again."""
+    def is_over(self) -> bool:
+        """Nothing runs, nothing waits here, and none may still come: any stage may find work for
+        any other."""
         with self._pools.changed:
-            if self._pools.count(self.stage.active):
+            if not self._is_at_rest():
                 return False
-            if self._is_stopping or self._is_limit_reached():
-                return True
-            waiting = self._pools.count(self.stage.waiting)
-            asking = asking | {self.stage.name}
-            others = (each for each in self._feeders if each.stage.name not in asking)
-            return not waiting and all(feeder.is_over(asking) for feeder in others)
+            return self._is_closed() or all(peer._is_at_rest() for peer in self._peers)
+
+    def _is_at_rest(self) -> bool:
+        if self._pools.count(self.stage.active):
+            return False
+        return self._is_closed() or not self._pools.count(self.stage.waiting)
+
+    def _is_closed(self) -> bool:
+        """Whatever waits, no more is handed out."""
+        return self._is_stopping or self._is_limit_reached()
 
     def take_back(self) -> int:
         """Return what still runs to its pool; what is brought later is ignored."""
         tasks = self._pools.tasks(self.stage)
         for task in tasks:
             self._pools.retry_later(task, "the harvest was stopped", spent=False)
+        return len(tasks)
+
+    def take_back_overdue(self, longest_s: float) -> int:
+        """What is at work for longer goes back, an attempt spent; what it brings later is ignored.
+        Its place stays its own until then. How many did."""
+        begun_before = time.monotonic() - longest_s
+        tasks = [
+            task
+            for task in self._pools.tasks(self.stage)
+            if task.holder and task.seconds is None and task.begun < begun_before
+        ]
+        for task in tasks:
+            self._returns.overdue(task, RetryLater(f"not done within {longest_s:,.0f} s"))
         return len(tasks)
 
     # --- the monitor's own thread ----------------------------------------------------------
@@ -132,7 +176,7 @@ class Monitor(Thread):
             while not (is_over := self.is_over()) and not self._can_hand_out():
                 self._pools.changed.wait(self._seconds_to_wait())
             if is_over:
-                self._pools.changed.notify_all()  # monitors fed by this one look again
+                self._pools.changed.notify_all()  # the other monitors look again
             return is_over
 
     def _can_hand_out(self) -> bool:
@@ -152,6 +196,8 @@ class Monitor(Thread):
                 for task in tasks:
                     logger.debug("Monitor %s hands out %s", self.stage.name, task.uri)
                 self._executor.give(tasks)
+                if self._before is not None and self._before.stage.queue is not None:
+                    self._pools.changed.notify_all()  # it may have waited for this
             return tasks
 
     def _lease(self) -> list[Task]:
@@ -166,18 +212,36 @@ class Monitor(Thread):
 
     def _free_places(self) -> int:
         """For what has not begun."""
-        return 0 if self._holds else self._places()
+        return 0 if self._holds or self._is_next_crowded() else self._places()
+
+    def _is_next_crowded(self) -> bool:
+        """As much as may waits for the next stage, and it can go on with that: if it cannot, be it
+        for delays or its limit, nobody waits for it."""
+        queue, next_ = self.stage.queue, self._next
+        if queue is None or next_ is None:
+            return False
+        is_full = self._pools.count(next_.stage.waiting) >= queue
+        return is_full and not next_._is_closed() and self._pools.is_ready(next_.stage)
 
     def _places(self) -> int:
-        if self._is_paused or self._is_stopping or self._returns.rests.seconds_left:
+        if self.is_paused or self._is_stopping or self._returns.rests.seconds_left:
             return 0
-        places = min(self.stage.workers, self._executor.places(self.stage.name))
+        going = self.stage.workers - len(self._paused)
+        places = min(going, self._executor.places(self.stage.name))
         if self._returns.rests:  # one task goes ahead
             places = min(places, 1)
         active = self._pools.count(self.stage.active)
+        free = places - active + self._ending()
         if self.stage.limit is not None:
-            places = min(places, self.stage.limit - self._pools.done(self.stage))
-        return max(0, places - active)
+            free = min(free, self.stage.limit - self._pools.done(self.stage) - active)
+        return max(0, free)
+
+    def _ending(self) -> int:
+        """How many are still at work in places that make a pause: they take nobody's place."""
+        if not self._paused:
+            return 0
+        names = {place_of(self.stage.name, number) for number in self._paused}
+        return sum(task.holder in names for task in self._pools.tasks(self.stage))
 
     def _is_limit_reached(self) -> bool:
         if self.stage.limit is None:
@@ -192,12 +256,6 @@ class Monitor(Thread):
         if rest := self._returns.rests.seconds_left:
             waits.append(rest)
         return min(waits)
-
-    def _set(self, **flags: bool) -> None:
-        with self._pools.changed:
-            for name, value in flags.items():
-                setattr(self, f"_{name}", value)
-            self._pools.changed.notify_all()
 
     # --- what comes back -------------------------------------------------------------------
 

@@ -7,11 +7,14 @@ Limit: the base of `Pools`, whose lock and transactions it shares.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from threading import Condition
 
 from ..journal.facts import LEASE_RUN
+from ..journal.timings import Outcome, timed
 from .rows import Register
+from .stage import Task
 from .statefile import as_json
 
 EVERY_MINUTE_S = 7 * 86_400.0  # so long samples are kept as they are; then every tenth
@@ -42,14 +45,23 @@ CHORE = {
 }
 
 
-class Notes:
+class Notes(ABC):
     def __init__(self, register: Register) -> None:
         self.changed = Condition()
         self._register = register
 
+    @abstractmethod
     def counts(self) -> dict[str, int]:
         """How many are in each pool."""
-        raise NotImplementedError
+
+    def tally(self) -> dict[str, int]:
+        """Everything that is counted, over all runs."""
+        with self.changed:
+            return dict(self._register.counts)
+
+    def tallied(self, name: str) -> int:
+        """What the job's tasks have counted under this name, over all runs."""
+        return self._register.counts.get(name, 0)
 
     def remember(self, facts: Mapping[str, str]) -> None:
         """Write down what a later start must know about this harvest."""
@@ -108,3 +120,9 @@ class Notes:
         """Write down how a piece of work of the clock ended."""
         with self.changed, self._register.transaction():
             self._register.write(CHORE[is_done], (name, ended, text))
+
+    def _time(self, task: Task, outcome: Outcome) -> None:
+        """Within a transaction; not of what nobody has begun."""
+        if task.holder:
+            seconds = time.monotonic() - task.begun if task.seconds is None else task.seconds
+            self._register.count_up(timed(task.stage.name, outcome, seconds))

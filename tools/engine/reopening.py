@@ -108,7 +108,10 @@ class Reopening(Notes):
         pool = self._register.ids[stage.waiting]
         rows = self._register.look(sql.LONGEST_LANES, pool, most)
         with self.changed:
-            return [LaneWaiting(*row, self._waiting.ready_at(stage, row[0])) for row in rows]
+            return [
+                LaneWaiting(lane, waiting, self._waiting.ready_at(stage, lane))
+                for lane, waiting in rows
+            ]
 
     # --- inside ----------------------------------------------------------------------------
 

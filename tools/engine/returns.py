@@ -10,6 +10,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
+from threading import Lock
 
 from ..errors import (
     ComeBack,
@@ -19,7 +20,7 @@ from ..errors import (
     RetryLater,
     Unavailable,
 )
-from .committer import MOST_AT_ONCE, Committer, Failure, TakenBack
+from .committer import MOST_AT_ONCE, Committer, TakenBack
 from .executor import Answer, Verdict
 from .judgement import judged
 from .pools import Pools
@@ -69,13 +70,28 @@ class Returns:
         self._failed = failed
         self._freed = freed
         self._fatal = fatal
+        self._lock = Lock()  # never held while anybody else is called
 
     def came(self, task: Task, result: Done | Exception, answer: Answer) -> None:
-        task.seconds = time.monotonic() - task.begun
-        if isinstance(result, Done):
+        if not self._is_first(task):
+            answer("stale")
+        elif isinstance(result, Done):
             self._committer.put(task, result, lambda task, error: self._ended(task, error, answer))
         else:
             self._ended(task, result, answer)
+
+    def overdue(self, task: Task, error: RetryLater) -> None:
+        """Somebody is still at work on it, and nobody waits for that any more."""
+        if self._is_first(task):
+            self._ended(task, error, _nobody)
+
+    def _is_first(self, task: Task) -> bool:
+        """A task comes back once: with its result, or because that has not come."""
+        with self._lock:
+            if task.seconds is None:
+                task.seconds = time.monotonic() - task.begun
+                return True
+            return False
 
     def give_up(self, uris: Sequence[str], reason: str) -> int:
         """Those of these that wait here fail now, all for one reason; how many."""
@@ -163,7 +179,7 @@ class Returns:
             else:
                 self._park(task, reason if error is None else _unstored(reason, error), answer)
 
-        self._committer.put(task, Failure(reason, records), tell)
+        self._committer.put(task, Done("failed", records=records, reason=reason), tell)
 
     def _park(self, task: Task, reason: str, answer: Answer) -> None:
         """In `failed`, unless it is there already."""

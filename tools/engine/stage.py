@@ -12,6 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 from .gate import Gate
 
 Order = Literal["fifo", "deepest", "levels", "priority", "fair"]
+Kind = Literal["waits", "computes"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,8 @@ class Stage:
     lane: Callable[[str], str] | None = field(default=None, compare=False)
     gate: Gate | None = field(default=None, compare=False)  # none: any lane at any time
     deepest: int | None = None  # what is found below that does not enter
-    kind: Literal["waits", "computes"] = "waits"
+    kind: Kind = "waits"
     queue: int | None = None  # how many may wait before those that bring more are held
-    fed_by: tuple[str, ...] = ()  # stages that bring it work, besides those before it
 
     @cached_property
     def waiting(self) -> str:

@@ -120,8 +120,6 @@ BY_PREFIX = (
 )
 KILLERS = f"SELECT {COLUMNS} FROM uri WHERE pool = {FAILED} AND reason = ? AND failed_in = ?"
 BY_NAMES = f"SELECT id FROM uri WHERE pool = {FINISHED} AND uri IN (SELECT value FROM json_each(?))"
-BY_AGE = "SELECT id FROM uri WHERE id > ? AND id <= ? AND pool = ? AND (?4 IS NULL OR moved < ?4)"
-BY_DEPTHS = (
-    "SELECT id FROM uri WHERE id > ? AND id <= ? "
-    f"AND pool = {FINISHED} AND depth >= ? AND depth < ?"
-)
+STRETCH = "SELECT id FROM uri WHERE id > ? AND id <= ?"
+BY_AGE = f"{STRETCH} AND pool = ? AND (?4 IS NULL OR moved < ?4)"
+BY_DEPTHS = f"{STRETCH} AND pool = {FINISHED} AND depth >= ? AND depth < ?"

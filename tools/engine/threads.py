@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Lock, Thread
 
 from ..errors import Interrupted, Unavailable
-from .executor import Came, Member, Verdict
-from .stage import Done, Stage, Task, Worker
+from .executor import Came, Member, Verdict, place_of
+from .luggage import Luggage
+from .stage import Done, Kind, Stage, Task, Worker
 
 logger = logging.getLogger(__name__)
 
@@ -21,10 +21,10 @@ class ThreadExecutor:
     """The Executor of one process."""
 
     def __init__(self, stages: Iterable[Stage], workers: Mapping[str, Worker]) -> None:
+        at_work = [stage for stage in stages if stage.name in workers]
+        luggage = Luggage(at_work)
         self._stages = {
-            stage.name: StageThreads(stage.name, stage.workers, workers[stage.name])
-            for stage in stages
-            if stage.name in workers
+            stage.name: STAFF[stage.kind](stage, workers[stage.name], luggage) for stage in at_work
         }
 
     def open(self, came: Came) -> None:
@@ -40,6 +40,9 @@ class ThreadExecutor:
 
     def recall(self, stage: str) -> None:
         self._stages[stage].recall()
+
+    def rest(self, stage: str, numbers: Collection[int]) -> None:
+        self._stages[stage].rest(numbers)
 
     def members(self) -> Sequence[Member]:
         stages = self._stages.items()
@@ -64,7 +67,7 @@ class PlaceThread(Thread):
     def __init__(self, stage: str, number: int, work: Callable[[PlaceThread, Task], None]) -> None:
         super().__init__(name=f"{stage} {number}", daemon=True)
         self.number = number
-        self.place = f"{stage}-{number}"  # the holder of its task
+        self.place = place_of(stage, number)  # the holder of its task
         self._work = work
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
 
@@ -84,19 +87,30 @@ class StageThreads:
 
     came: Came
 
-    def __init__(self, stage: str, places: int, work: Worker) -> None:
-        self.places = places
-        self._stage = stage
+    def __init__(self, stage: Stage, work: Worker, luggage: Luggage) -> None:
+        self._places = stage.workers
+        self._resting: frozenset[int] = frozenset()
+        self._stage = stage.name
         self._work = work
+        self._luggage = luggage
         self._lock = Lock()  # never held while anybody else is called
         self._unbegun: deque[Task] = deque()
         self._idle: list[PlaceThread] = []
         self._busy: set[PlaceThread] = set()
-        self._numbers = list(range(1, places + 1))  # of places without a thread; a heap
+        self._numbers = set(range(1, stage.workers + 1))  # of places without a thread
         self._is_recalled = False
+
+    @property
+    def places(self) -> int:
+        return self._places - len(self._resting)
 
     def at_work(self) -> int:
         return len(self._busy)
+
+    def rest(self, numbers: Collection[int]) -> None:
+        with self._lock:
+            self._resting = frozenset(numbers)
+        self._begin()
 
     def give(self, tasks: Sequence[Task]) -> None:
         with self._lock:
@@ -110,7 +124,7 @@ class StageThreads:
             unbegun, self._unbegun = self._unbegun, deque()
             idle, self._idle = self._idle, []
             for thread in idle:
-                heapq.heappush(self._numbers, thread.number)
+                self._numbers.add(thread.number)
         for thread in idle:
             thread.give(None)
         for task in unbegun:
@@ -130,21 +144,31 @@ class StageThreads:
             except RuntimeError as error:  # the system gives no more threads now
                 with self._lock:
                     self._busy.discard(thread)
-                    heapq.heappush(self._numbers, thread.number)
+                    self._numbers.add(thread.number)
                 self.came(task.token, thread.place, Unavailable(str(error)), _nobody)
 
     def _next(self) -> tuple[PlaceThread, Task] | None:
         with self._lock:
-            if not self._unbegun or not (self._idle or self._numbers):
+            thread = self._free_thread() if self._unbegun else None
+            if thread is None:
                 return None
-            thread = self._idle.pop() if self._idle else self._new_thread()
             self._busy.add(thread)
-            task = self._unbegun.popleft()
-            task.holder = thread.place
-            return thread, task
+            return thread, self._begun_by(thread)
 
-    def _new_thread(self) -> PlaceThread:
-        return PlaceThread(self._stage, heapq.heappop(self._numbers), self._run)
+    def _free_thread(self) -> PlaceThread | None:
+        """One that is idle, or a new one for a place that has none; not of those that rest."""
+        for at in reversed(range(len(self._idle))):
+            if self._idle[at].number not in self._resting:
+                return self._idle.pop(at)
+        if number := min((n for n in self._numbers if n not in self._resting), default=None):
+            self._numbers.remove(number)
+            return PlaceThread(self._stage, number, self._run)
+        return None
+
+    def _begun_by(self, thread: PlaceThread) -> Task:
+        task = self._unbegun.popleft()
+        task.holder, task.begun = thread.place, time.monotonic()
+        return task
 
     # --- a place's own thread --------------------------------------------------------------
 
@@ -153,6 +177,7 @@ class StageThreads:
         that the worker had open."""
         thread.name = f"{self._stage} {task.uri}"  # for whoever looks at what all threads do
         attempt = task.attempts + 1
+        task.luggage = self._luggage.fetch(task)
         logger.debug("Worker %s begins %s (attempt %d)", self._stage, task.uri, attempt)
         self._bring(thread, task, time.monotonic(), self._result(task))
 
@@ -171,27 +196,46 @@ class StageThreads:
             seconds = time.monotonic() - begun
             text = "Worker %s ends %s after %.3f s: %s"
             logger.debug(text, self._stage, task.uri, seconds, found)
-        self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
+        task.luggage = None
+        if not isinstance(result, Done) or result.luggage is None:
+            self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
+        else:
+            self._bring_with_luggage(thread, task, result)
+
+    def _bring_with_luggage(self, thread: PlaceThread, task: Task, done: Done) -> None:
+        """The next stage may begin before this place has its answer."""
+
+        def answer(verdict: Verdict) -> None:
+            if verdict != "settled":
+                self._luggage.drop(task, done)
+            self._free(thread)
+
+        self._luggage.leave(task, done)
+        self.came(task.token, thread.place, done, answer)
 
     def _free(self, thread: PlaceThread) -> None:
         """Its result was answered: only now does the name stand for nothing, or for the next."""
         with self._lock:
-            task = self._unbegun.popleft() if self._unbegun else None
-            if task is not None:
-                task.holder = thread.place
+            task = None
+            if self._unbegun and thread.number not in self._resting:
+                task = self._begun_by(thread)
             else:
                 self._busy.discard(thread)
-                self._rest(thread)
+                self._idle_or_end(thread)
             is_over = self._is_recalled
         if task is not None or is_over:
             thread.give(task)
 
-    def _rest(self, thread: PlaceThread) -> None:
+    def _idle_or_end(self, thread: PlaceThread) -> None:
         if self._is_recalled:
-            heapq.heappush(self._numbers, thread.number)
+            self._numbers.add(thread.number)
         else:
             self._idle.append(thread)
 
 
 def _nobody(_verdict: Verdict) -> None:
     """No place waits for this answer."""
+
+
+STAFF: Mapping[Kind, type[StageThreads]] = {"waits": StageThreads, "computes": StageThreads}
+"""Who works on a stage of each kind: threads of its own, for the time being."""

@@ -142,7 +142,9 @@ class Waiting:
 
     def is_sooner_than_told(self) -> bool:
         """May a lane be asked before the moment that whoever waits was told?"""
-        return any(lanes.is_sooner_than_told() for lanes in self._lanes.values())
+        return bool(self._lanes) and any(
+            lanes.is_sooner_than_told() for lanes in self._lanes.values()
+        )
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
         due = self._windows[stage.waiting].next_due
@@ -197,10 +199,10 @@ class Waiting:
         """One of each lane, where there are lanes, if that may be asked now."""
         if (lanes := self._lanes.get(stage.waiting)) is None:
             return self._register.marked(stage, count)
-        by_lane: dict[str | None, Marked] = {}
+        by_lane: dict[str, Marked] = {}
         for each in self._register.marked(stage, MARKED):
             if lanes.may_begin(str(each.row[LANE])):
-                by_lane.setdefault(each.row[LANE], each)
+                by_lane.setdefault(str(each.row[LANE]), each)
         return list(by_lane.values())[:count]
 
     def _moments_of_marked(self, stage: Stage, lanes: Lanes) -> list[float]:

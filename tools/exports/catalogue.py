@@ -23,7 +23,7 @@ DEFAULT = "neo4j-csv"
 
 
 class Format(NamedTuple):
-    """How a format is called upon, and what is told to whoever uses it."""
+    """How a format is called upon, and what its user is advised."""
 
     module: str  # its `write` is loaded when it is wanted: pyarrow and numpy take their time
     contents: str

@@ -1,5 +1,5 @@
 """Writes a graph as the triples PyKEEN learns from, split for training, validation and tests, and
-beside them the tables that tell what they are about.
+beside them the tables that say what they are about.
 
 Promise: that of the split, see `tools/exports/split.py`, and its memory.
 """

@@ -16,7 +16,7 @@ BATCH = 5000  # records in a transaction: see bench/RESULTS.md
 
 T = TypeVar("T")
 Show = Callable[[int], object]
-"""Told how many more records are done."""
+"""Called with how many more records are done."""
 
 
 class Part(NamedTuple):
@@ -98,8 +98,8 @@ def _sum(one: Counts, other: Counts) -> Counts:
 
 def hand_on(source: Graph, target: Graph) -> None:
     """What harvests wrote into the source is all in the target: each can go on there."""
-    for harvest in source.members.known():
-        target.members.admit(harvest)
+    for harvest, run in source.members.known().items():
+        target.members.admit(harvest, run)
 
 
 def batches(records: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:

@@ -56,8 +56,10 @@ DELETE_ENTITIES = """MATCH (n:Entity) WHERE n.uri IS NOT NULL
 
 # Who writes here. One that has not begun yet is alive, but not known; nobody else has this label.
 _MEMBER = "(h:SheafHarvest {id: $harvest})"
-KNOWN_MEMBERS = "MATCH (h:SheafHarvest) WHERE h.since IS NOT NULL RETURN h.id ORDER BY h.id"
-ADMIT_MEMBER = f"MERGE {_MEMBER} SET h.since = coalesce(h.since, timestamp())"
+KNOWN_MEMBERS = """MATCH (h:SheafHarvest) WHERE h.since IS NOT NULL
+    RETURN h.id, coalesce(h.run, 0) ORDER BY h.id"""
+ADMIT_MEMBER = f"""MERGE {_MEMBER} SET h.since = coalesce(h.since, timestamp()),
+    h.run = CASE WHEN coalesce(h.run, 0) > $run THEN h.run ELSE $run END"""
 MEMBER_BEGINS = f"MERGE {_MEMBER} SET h.alive = timestamp()"
 MEMBER_LIVES = f"""MATCH {_MEMBER} WHERE h.since IS NOT NULL
     SET h.alive = timestamp() RETURN count(h)"""

@@ -17,7 +17,10 @@ from ..base.place import gone
 from ..base.sqlite import reading
 from ..errors import AlreadyRunning, StopHarvest, Unavailable
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS harvest (id TEXT PRIMARY KEY) WITHOUT ROWID, STRICT"
+RUN = "run INTEGER NOT NULL DEFAULT 0"
+SCHEMA = f"CREATE TABLE IF NOT EXISTS harvest (id TEXT PRIMARY KEY, {RUN}) WITHOUT ROWID, STRICT"
+ADMIT = """INSERT INTO harvest (id, run) VALUES (?, ?)
+    ON CONFLICT (id) DO UPDATE SET run = max(run, excluded.run)"""
 DELETE = "DELETE FROM harvest"
 
 
@@ -28,18 +31,22 @@ class SqliteMembers:
         self._path = path
         self._lock = path.with_name(f"{path.name}-lock")
 
-    def known(self) -> list[str]:
+    def known(self) -> dict[str, int]:
         with closing(reading(self._path)) as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'harvest'").fetchone():
-                return []  # of an earlier version
-            return [row[0] for row in db.execute("SELECT id FROM harvest ORDER BY id")]
+                return {}  # of an earlier version
+            rows = db.execute("SELECT * FROM harvest ORDER BY id")  # one of those has no runs
+            return {harvest: run[0] if run else 0 for harvest, *run in rows}
 
-    def admit(self, harvest: str) -> None:
+    def admit(self, harvest: str, run: int = 0) -> None:
         try:
             with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = NORMAL")  # it is never lost without the records
+                # After a power cut the state must not know of a run that the graph has lost.
+                db.execute("PRAGMA synchronous = FULL")
                 db.execute(SCHEMA)
-                db.execute("INSERT OR IGNORE INTO harvest VALUES (?)", (harvest,))
+                if len(db.execute("PRAGMA table_info(harvest)").fetchall()) == 1:
+                    db.execute(f"ALTER TABLE harvest ADD COLUMN {RUN}")
+                db.execute(ADMIT, (harvest, run))
         except sqlite3.OperationalError as error:
             raise StopHarvest(f"the graph {self._path} cannot be written: {error}") from error
 
@@ -55,22 +62,24 @@ class SqliteMembers:
 
     @contextmanager
     def at_work(self, _harvest: str) -> Iterator[None]:
-        told = f"{self._path} is being emptied: start again when that is done"
-        with self._held(told, shared=True):
+        refusal = f"{self._path} is being emptied: start again when that is done"
+        with self._held(refusal, shared=True):
             yield
 
     @contextmanager
     def nobody_at_work(self) -> Iterator[None]:
-        told = f"a harvest writes into {self._path}: stop it (python main.py stop), then try again"
-        with self._held(told):
+        refusal = (
+            f"a harvest writes into {self._path}: stop it (python main.py stop), then try again"
+        )
+        with self._held(refusal):
             yield
 
     @contextmanager
-    def _held(self, told: str, shared: bool = False) -> Iterator[None]:
+    def _held(self, refusal: str, shared: bool = False) -> Iterator[None]:
         name = f"the graph {self._path}"
         with locked(self._lock, name, shared) as lock:
             if lock is None:
-                raise AlreadyRunning(told)
+                raise AlreadyRunning(refusal)
             try:
                 yield
             finally:

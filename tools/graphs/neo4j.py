@@ -13,36 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import Any, TypeVar
 
 from neo4j import GraphDatabase, ManagedTransaction, Session, unit_of_work
-from neo4j.exceptions import (
-    AuthError,
-    ConfigurationError,
-    DriverError,
-    Forbidden,
-    ForbiddenOnReadOnlyDatabase,
-    IncompleteCommit,
-    Neo4jError,
-    TransientError,
-)
+from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from ..add import Counts, Entity, Media, Relation, by_kind, relation_type, unseen, with_ends
-from ..errors import (
-    GiveUp,
-    HarvestError,
-    RetryLater,
-    StopHarvest,
-    Unavailable,
-    Unreachable,
-    UsageError,
-)
+from ..errors import GiveUp, Unavailable, Unreachable, UsageError
 from . import cypher
+from .neo4j_address import Address
+from .neo4j_errors import explained, out_of_order, root_of
 from .neo4j_members import Neo4jMembers
 
-SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
-HINT = "its password comes from SHEAF_NEO4J_PASSWORD or from neo4j.password_file"
 DRIVER: dict[str, Any] = {
     "user_agent": "sheaf",
     "connection_timeout": 4.0,
@@ -62,35 +44,6 @@ logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # what the driver logs it
 
 T = TypeVar("T")
 Rows = list[list[Any]]
-
-
-class Address(NamedTuple):
-    server: str
-    user: str
-    database: str
-
-    def __str__(self) -> str:
-        return f"{self.server}/{self.database}"
-
-    @classmethod
-    def of(cls, url: str) -> Address:
-        """
-        >>> Address.of("neo4j+s://ada@graphs.example.org/words")
-        Address(server='neo4j+s://graphs.example.org:7687', user='ada', database='words')
-        """
-        like = "write it like neo4j://user@host:7687/database"
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port or 7687
-        except ValueError:
-            raise UsageError(f"the graph's address cannot be read: {like}") from None
-        if parts.password is not None or "@" in parts.path + parts.query + parts.fragment:
-            raise UsageError(f"a password does not belong in an address; {HINT}")
-        if parts.scheme not in SCHEMES or not host or parts.query or parts.fragment:
-            raise UsageError(f"the graph {url!r} is not known: {like}")
-        shown = f"[{host}]" if ":" in host else host
-        database = unquote(parts.path.strip("/")) or "neo4j"
-        return cls(f"{parts.scheme}://{shown}:{port}", unquote(parts.username or "neo4j"), database)
 
 
 class Neo4jGraph:
@@ -243,15 +196,15 @@ class Neo4jGraph:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What the driver raises, told as what to do next."""
+        """What the driver raises, as what to do next."""
         try:
             yield
         except (Neo4jError, DriverError) as error:
-            told = explained(error, self._address)
-            is_answered = isinstance(_root(error), Neo4jError)
-            if isinstance(told, Unavailable) and is_answered and (why := self._given_up()):
+            next_step = explained(error, self._address)
+            is_answered = isinstance(root_of(error), Neo4jError)
+            if isinstance(next_step, Unavailable) and is_answered and (why := self._given_up()):
                 raise out_of_order(self._address, why) from error
-            raise told from error
+            raise next_step from error
 
     def _given_up(self) -> str:
         """Why the server itself does not run the database: its disk was full, or its files are
@@ -306,55 +259,3 @@ def _attach(
     kept = [each["path"] for each in files]
     tx.run(cypher.DELETE_OLD_MEDIA, owners=owners, kept=kept).consume()
     tx.run(cypher.WRITE_MEDIA, rows=files).consume()
-
-
-# --- errors ----------------------------------------------------------------------------------
-
-REFUSED = (
-    "Neo.ClientError.Security.Unauthorized",
-    "Neo.ClientError.Security.AuthenticationRateLimit",
-)
-NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
-READ_ONLY = "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase"
-BROKEN = "Neo.DatabaseError.Transaction."  # its disk is full, or it must be restarted
-GOING_DOWN = (
-    "Neo.ClientError.Transaction.Terminated",
-    "Neo.ClientError.Transaction.LockClientStopped",
-)
-TOO_LARGE = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
-
-
-def _root(error: BaseException) -> BaseException:
-    """What everything else followed from; the driver wraps it several times."""
-    while isinstance(error, DriverError | BaseExceptionGroup):
-        inner = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
-        if inner is None:
-            break
-        error = inner
-    return error
-
-
-def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError:
-    """What the driver raises, as what to do next."""
-    code = getattr(error, "code", None) or ""
-    root = _root(error)
-    said = " ".join(str(getattr(root, "message", None) or root).split())
-    if isinstance(error, AuthError) or code in REFUSED:
-        return Unreachable(f"{address} refuses the user {address.user!r}: {HINT}")
-    if code == NO_DATABASE:
-        return Unreachable(f"{address.server} has no database {address.database!r}: name another")
-    if isinstance(error, ConfigurationError):
-        return UsageError(f"the graph {address} cannot be used: {said}")
-    if isinstance(error, Forbidden | ForbiddenOnReadOnlyDatabase) or code == READ_ONLY:
-        return StopHarvest(f"{address} cannot be written ({said}): fix this, then start again")
-    if code.startswith(BROKEN):
-        return out_of_order(address, said)
-    if code == TOO_LARGE:
-        return RetryLater(f"{address} has too little memory for these records: {said}")
-    if isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
-        return Unavailable(f"the graph {address} cannot be reached: {said}")
-    return GiveUp(f"{address} does not take these records: {said}")
-
-
-def out_of_order(address: Address, said: str) -> StopHarvest:
-    return StopHarvest(f"{address} is out of order ({said}): fix this, then start again")

@@ -25,11 +25,11 @@ class Neo4jMembers:
         self._read = read
         self._change = change
 
-    def known(self) -> list[str]:
-        return [row[0] for row in self._read(cypher.KNOWN_MEMBERS)]
+    def known(self) -> dict[str, int]:
+        return {harvest: run for harvest, run in self._read(cypher.KNOWN_MEMBERS)}
 
-    def admit(self, harvest: str) -> None:
-        self._change(cypher.ADMIT_MEMBER, harvest=harvest)
+    def admit(self, harvest: str, run: int = 0) -> None:
+        self._change(cypher.ADMIT_MEMBER, harvest=harvest, run=run)
 
     def confirm(self, harvest: str) -> None:
         ((found,),) = self._change(cypher.MEMBER_LIVES, harvest=harvest)

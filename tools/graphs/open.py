@@ -1,6 +1,6 @@
-"""Where records go: an address tells which kind of graph it is.
+"""Where records go: an address says which kind of graph it is.
 
-`types` are the types of relations that a graph can hold: a job knows them, a server must be told.
+`types` are the types of relations that a graph can hold: a job knows them, a server does not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def name_of(url: str) -> str:
     """What its user types before it is emptied."""
     if is_embedded(url):
         return sqlite_path(url).name
-    from .neo4j import Address
+    from .neo4j_address import Address
 
     return Address.of(url).database
 
@@ -68,7 +68,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def is_there(url: str) -> bool:
-    """Is there anything to open? Only a server can tell that of its own."""
+    """Is there anything to open? Only a server knows that of its own."""
     return not is_embedded(url) or sqlite_path(url).exists()
 
 
@@ -91,6 +91,7 @@ def sqlite_path(url: str) -> Path:
 
 def _neo4j(url: str, types: Sequence[str], password: str) -> Neo4jGraph:
     """The driver is imported only by those who use it: it takes a quarter of a second."""
-    from .neo4j import Address, Neo4jGraph
+    from .neo4j import Neo4jGraph
+    from .neo4j_address import Address
 
     return Neo4jGraph(Address.of(url), password, types)

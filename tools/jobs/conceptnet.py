@@ -26,8 +26,8 @@ from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
 from ..graphs.open import is_there
 from ..journal.snapshots import BUDGETS
-from ..media.drafts import Drafts
-from ..media.ledger import Ledger, reason_group
+from ..media.drafts import Drafts, reason_group
+from ..media.ledger import Ledger
 from ..network.client import Client
 from ..network.guard import host_of
 from ..network.proxy_list import proxies_of
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GIVEN_UP = (
-    "the file was given up: `python history.py --failed` tells why; `python main.py retry`, then "
+    "the file was given up: `python history.py --failed` says why; `python main.py retry`, then "
     "start again"
 )
 
@@ -173,8 +173,8 @@ class ConceptnetJob(Job):
 
     def read(self) -> dict[str, int]:
         if self.streamer is not None:
-            return self.streamer.told()
-        return self.source.faults.told() if isinstance(self.source, ApiSource) else {}
+            return self.streamer.counts()
+        return self.source.faults.counts() if isinstance(self.source, ApiSource) else {}
 
     def summary(self) -> Sequence[Panel]:
         return self._results.panels(self.store.media, dict(self.refused.most_common()))

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from ..add import KINDS
 from ..base.say import say
 from ..conceptnet.graph import graph_counts
 from ..engine.job import Cell, Description, Job, Panel, Series
@@ -24,7 +25,7 @@ NAME = "conceptnet"
 SAMPLE, REAL = "the built-in sample", "ConceptNet"
 """What is harvested, as a state remembers it."""
 WHOLE = "--all reads the whole file: it takes no seed, limit, depth or --sample"
-KINDS = {"image": "images", "audio": "sounds", "visual": "gifs"}
+TITLES = {kind: f"{word}s" for kind, word in KINDS.items()}
 MEDIA = "media "  # before kind and provider, in the name of a count
 
 
@@ -51,10 +52,10 @@ class ConceptnetDescription(Description):
 
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         media = media_in(counts)
-        totals = dict.fromkeys(KINDS, 0)
+        totals = dict.fromkeys(TITLES, 0)
         for (kind, _), number in media.items():
             totals[kind] = totals.get(kind, 0) + number
-        rows = [(title, totals[kind]) for kind, title in KINDS.items()]
+        rows = [(title, totals[kind]) for kind, title in TITLES.items()]
         course = Panel("Media files kept, by kind", "curve", rows)
         return (_by_provider(media), course) if media else (course,)
 
@@ -85,17 +86,17 @@ class ConceptnetDescription(Description):
         return {"media": settings.media} if Ledger(settings.media) else {}
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
-        """Seeds as concepts, told where that is not what was typed; a whole file needs none."""
+        """Seeds as concepts, explained where typed otherwise; a whole file needs none."""
         given = arguments.seed
         if arguments.all:
             is_walk = given or settings.limit is not None or settings.depth is not None
             if is_walk or vars(arguments).get("sample"):
                 raise UsageError(WHOLE)
             return settings
-        from ..conceptnet.seeds import seeds_of, told
+        from ..conceptnet.seeds import explained, seeds_of
 
         seeds = seeds_of(settings.seeds if given is None else given, settings.filter.languages)
-        for sentence in () if arguments.quiet else told(seeds):
+        for sentence in () if arguments.quiet else explained(seeds):
             say(sentence)
         return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
@@ -139,7 +140,7 @@ def media_in(counts: Mapping[str, int]) -> dict[tuple[str, str], int]:
 
 
 def _by_provider(media: Mapping[tuple[str, str], int]) -> Panel:
-    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*KINDS, kind].index(kind))
+    kinds = sorted({kind for kind, _ in media}, key=lambda kind: [*TITLES, kind].index(kind))
     by_provider = {
         provider: [media.get((kind, provider), 0) for kind in kinds]
         for provider in dict.fromkeys(provider for _, provider in media)
@@ -149,4 +150,4 @@ def _by_provider(media: Mapping[tuple[str, str], int]) -> Panel:
     cells: list[tuple[Cell, ...]] = [
         (name, *row, sum(row)) for name, row in [*rows, ("all", totals)]
     ]
-    return Panel("Media", "table", cells, [*(KINDS.get(kind, kind) for kind in kinds), "all"])
+    return Panel("Media", "table", cells, [*(TITLES.get(kind, kind) for kind in kinds), "all"])

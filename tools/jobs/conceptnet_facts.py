@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 
 import orjson
 
+from ..add import KINDS
+
 MEDIA = re.compile(r"(\d+) images, (\d+) sounds and (\d+) gifs for (\w+)")
-KINDS = ("image", "sound", "gif")
 WITH_RELATIONS = ("both", "relations")
 
 
@@ -20,7 +21,8 @@ def media(text: str) -> dict[str, object]:
     if (found := MEDIA.fullmatch(text)) is None:
         raise ValueError(text)
     numbers: dict[str, object] = {
-        f"{kind}s": int(number) for kind, number in zip(KINDS, found.groups(), strict=False)
+        f"{kind}s": int(number)
+        for kind, number in zip(KINDS.values(), found.groups(), strict=False)
     }
     return {**numbers, "for": found[4]}
 
@@ -45,7 +47,7 @@ def media_for_people(text: str) -> str:
     found = MEDIA.fullmatch(text)
     if found is None or found[4] == "nothing":
         return text if found is None else "none"
-    pairs = zip(found.groups(), KINDS, strict=False)
+    pairs = zip(found.groups(), KINDS.values(), strict=False)
     each = ", ".join(f"{number} {kind}{'' if number == '1' else 's'}" for number, kind in pairs)
     return f"{each} for {found[4]}"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ..add import KINDS
 from ..base.text import amount, size
 from ..conceptnet.graph import graph_counts
 from ..errors import UsageError
@@ -73,7 +74,7 @@ def _media(settings: Settings, is_sample: bool) -> Iterator[Row]:
     if not extend.is_wanted:
         yield "media", "none"
         return
-    numbers = {"image": extend.images, "sound": extend.sounds, "gif": extend.gifs}
+    numbers = {KINDS[kind]: number for kind, number in extend.wanted.items()}
     most = 1 if is_sample else max(numbers.values())
     each = ", ".join(amount(min(number, most), kind) for kind, number in numbers.items())
     yield "media", f"up to {each} for {_ground(extend.ground)}, into {settings.media}"

@@ -14,7 +14,7 @@ from ..errors import HarvestError, Unavailable
 from ..media.ledger import Ledger
 from ..reports.progress import bar
 from ..settings import Settings
-from .conceptnet_description import KINDS
+from .conceptnet_description import TITLES
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Results:
     def panels(self, media: Mapping[str, int], refused: Mapping[str, int]) -> Sequence[Panel]:
         """`media` by kind and `refused` by reason are of this run."""
         counts, by_type = self._counted
-        kept = [(name, media.get(kind, 0)) for kind, name in KINDS.items()] if media else []
+        kept = [(name, media.get(kind, 0)) for kind, name in TITLES.items()] if media else []
         return (
             Panel("Graph", "table", _graph_rows(counts) if counts else []),
             Panel("Media of this run", "table", kept),

@@ -29,14 +29,14 @@ _COUNTED = {"kept": "counted"}
 
 @runtime_checkable
 class Suggests(Protocol):
-    """A source that can tell what somebody may have meant."""
+    """A source that knows what somebody may have meant."""
 
     def near(self, concept: str) -> list[str]:
         """Concepts it knows whose names are like this one, the likeliest first."""
 
 
 def begin_to_count(pools: Pools) -> None:
-    """States made before this was counted are told by what is in their graph."""
+    """States made before this was counted are judged by what is in their graph."""
     if "job" not in pools.remembered():
         pools.remember(_COUNTED)
 
@@ -55,7 +55,7 @@ def nothing_kept(
 
 def _reason(pools: Pools, job: ConceptnetJob, settings: Settings) -> str:
     if job.streamer is not None:
-        lines, name = job.streamer.told()["lines"], job.streamer.lines.path.name
+        lines, name = job.streamer.counts()["lines"], job.streamer.lines.path.name
         return f"none of the {lines:,} lines of {name} passes the filter; {WIDEN}"
     seeds = list(job.seeds[0].uris)
     wanted = set(seeds)

@@ -2,7 +2,10 @@
 
 What is finished is not harvested again, so its records must be in the graph and its files in the
 media folder; and a harvest would write over the media of another. A harvest has an id, which its
-graph and its media folder carry: one that was lost, emptied or replaced is never made anew.
+graph and its media folder carry: one that was lost, emptied or replaced is never made anew. Its
+runs have numbers, which its graph carries too: an older copy is not taken for the whole one.
+
+Limit: a copy that was made since the last start has the same number.
 """
 
 from __future__ import annotations
@@ -23,13 +26,15 @@ from ..base.sqlite import reading
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..graphs.open import is_embedded, is_same, is_there, sqlite_path
-from ..media.ledger import BOOKS, Ledger
+from ..media.ledger import Ledger
+from ..media.ledger_lines import BOOKS
 from ..settings import Settings
 from ..shipping.outbox import FOLDER as OUTBOX
 
 logger = logging.getLogger(__name__)
 
 ID, GRAPH = "harvest", "graph"
+RUN = "graph_run"  # the number of the last run that wrote into the graph
 IN_GRAPH, FILLED = "in_graph", "graph_filled"  # it knows the id; it has held a relation
 
 
@@ -41,7 +46,7 @@ class Past(NamedTuple):
 
     @classmethod
     def of(cls, file: Path) -> Past:
-        """Nothing, if it is not there; nor if it is damaged, which whoever opens it tells."""
+        """Nothing, if it is not there; nor if it is damaged, which whoever opens it reports."""
         try:
             with closing(reading(file)) as db:
                 facts = dict(db.execute("SELECT key, value FROM meta"))
@@ -53,6 +58,10 @@ class Past(NamedTuple):
     @property
     def harvest(self) -> str | None:
         return self.facts.get(ID)
+
+    @property
+    def run(self) -> int:
+        return int(self.facts.get(RUN, 0))
 
     @property
     def worked(self) -> int:
@@ -88,12 +97,14 @@ class Belongings:
             _check_media(ledger, self.harvest, self._past.counts, self._settings)
 
     def _check_graph(self, graph: Graph) -> None:
-        facts = self._past.facts
-        is_known = self.harvest in graph.members.known()
+        facts, known = self._past.facts, graph.members.known()
+        is_known = self.harvest in known
         if not is_known and IN_GRAPH in facts:
             raise self._lost(f"{self._url} does not know this harvest")
         if (not is_known or FILLED in facts) and not graph.counts().entities:
             raise self._lost(f"{self._url} is empty")
+        if is_known and known[self.harvest] < self._past.run:
+            raise self._lost(f"{self._url} is an older copy of the graph")
 
     def _lost(self, what: str) -> StateDamaged:
         before = self._past.facts.get(GRAPH, self._url)
@@ -113,15 +124,16 @@ class Belongings:
 
     def enter(self, graph: Graph, written: Callable[[], int]) -> None:
         """The graph is ours from now on. First it knows it, then the pools do: a crash in between
-        is made good by the next start."""
+        is made good by the next start, whose number is above both."""
         self._members, self._written = graph.members, written
         self._is_filled = FILLED in self._past.facts
-        self._members.admit(self.harvest)
+        run = 1 + max(self._past.run, self._members.known().get(self.harvest, 0))
+        self._members.admit(self.harvest, run)
         before = self._past.facts.get(GRAPH, self._url)
         if not is_same(before, self._url):
             text = "this harvest went into %s so far, from now on into %s"
             logger.warning(text, before, self._url)
-        self._pools.remember({GRAPH: self._url, IN_GRAPH: self.harvest})
+        self._pools.remember({GRAPH: self._url, IN_GRAPH: self.harvest, RUN: str(run)})
         self._place = Place(self._file, name=self._file) if self._file else None
 
     # --- while it runs ---------------------------------------------------------------------

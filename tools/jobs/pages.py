@@ -73,7 +73,7 @@ class PagesJob(Job):
         traps = HostTraps(pages.limit_per_host)
         urls = [link.url for link in crawl.links]
         self._control = Control(table, scope, urls, traps, pages.depth, pages.nofollow)
-        archived = Archived(table, pages.archive, pages.analyse_max_bytes)
+        archived = Archived(table, pages.archive, pages.max_bytes)
         extract = extract_named(pages.extract)
         most = pages.analyse_max_bytes
         analyse = Analyse(archived, drop, most, pages.words, extract)

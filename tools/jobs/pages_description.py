@@ -106,7 +106,6 @@ class PagesDescription(Description):
                 folder=pages.archive,
                 queue=pages.page_queue,
                 lane=lane_of,
-                fed_by=("analyse", "control"),
             ),
             Stage("analyse", pages.analyse_workers, queue=pages.parsed_queue, kind="computes"),
             Stage("control", pages.control_workers, kind="computes"),

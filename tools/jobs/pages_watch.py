@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..archive.store import Archive
 from ..base.text import amount
-from ..engine.harvest import Harvest
+from ..engine.harvest import Harvest, Request
 from ..network.hosts import Hosts
 from ..pages.settings import PagesSettings
 
@@ -47,7 +47,7 @@ class Watch:
         if limit is not None and not self._has_ended and time.monotonic() - self._begun >= limit:
             self._has_ended = True
             logger.warning("the %g seconds of this run are over", limit)
-            self._harvest.request_stop()
+            self._harvest.ask(Request("stop"))
 
     def ask(self) -> None:
         """By the minute: the pages of a host that has been silent for hours fail."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 PAUSED = "paused"  # by which process, and since when; empty: by none
 LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
-HIDDEN = (PAUSED, LEASE_RUN)
+SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
+HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS)
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 

@@ -20,6 +20,7 @@ from ..base.sqlite import reading
 from ..errors import StateDamaged
 from .sample import Sample
 from .schema import FAILED
+from .timings import is_timing
 
 RECENT = 1500  # samples: more than a day of minutes
 EXAMPLES = 3
@@ -159,7 +160,7 @@ def look(path: Path, whole_file: WholeFile | None = None) -> Look:
             dict(db.execute(FAILURES)),
             dict(db.execute("SELECT key, value FROM meta")),
             format_,
-            {key: n for key, n in counts.items() if not _is_pool(key) and key[:5] != "done_"},
+            {key: n for key, n in counts.items() if _is_of_job(key)},
             _groups(db),
             _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
             file,
@@ -225,6 +226,10 @@ def _decoded(text: bytes) -> str:
 
 def _is_pool(name: str) -> bool:
     return name in ("finished", "failed") or name.startswith(("to_", "on_"))
+
+
+def _is_of_job(name: str) -> bool:
+    return not (_is_pool(name) or name.startswith("done_") or is_timing(name))
 
 
 def _file(db: sqlite3.Connection, counts: Mapping[str, int], whole: WholeFile) -> File | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -193,3 +194,18 @@ def _parsed(path: Path) -> Draft | None:
         return Draft(**table)
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
+
+
+def reason_group(reason: str) -> str:
+    """A reason without what differs from file to file, so that reasons can be counted.
+
+    >>> reason_group("too many pixels (30000x30000)"), reason_group("not an image: HTML")
+    ('too many pixels', 'not an image')
+    >>> reason_group("HTTP 404 for http://example.org/a.jpg"), reason_group("looks like image/1")
+    ('HTTP 404', 'looks like another')
+    >>> reason_group("example.org leads to a private address (10.0.0.1)")
+    'a private address'
+    """
+    general = re.split(r" \(|:| for ", reason)[0]
+    general = re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
+    return re.sub(r"^\S+ (is|leads to) (a private address)$", r"\2", general)

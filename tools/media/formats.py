@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-HEAD = 512  # bytes that are enough to tell
+HEAD = 512  # bytes that are enough to know the format
 
 
 class Format(NamedTuple):

@@ -1,6 +1,6 @@
 """The credits of the files that a graph records.
 
-Promise: every recorded file is named once, with all its record tells. However large the graph, only
+Promise: every recorded file is named once, with all its record says. However large the graph, only
 some thousand records are in memory.
 """
 

@@ -5,22 +5,18 @@
 that nothing was found if nothing was.
 
 Promise: what stands in the books is in the graph. Lines are added after the graph's commit and
-before the task moves on; what a crash left between the two is taken out by `tidy`, which reads only
-the end of the books, however long they are.
+before the task moves on; what a crash left between the two is taken out by `keep_finished`, which
+reads only the end of the books, however long they are.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import orjson
 
@@ -28,15 +24,21 @@ from ..add import Attachment
 from ..base.files import whole_file, write_all, write_whole
 from ..base.place import Place
 from ..errors import NO_FILES, NO_ROOM, NoRoom, RetryLater, StopHarvest, no_more_files
-from .credits import COLUMNS, Credit, as_csv
+from .credits import COLUMNS, Credit
+from .ledger_lines import (
+    BOOKS,
+    CREDITS,
+    FILES,
+    OWNER_IN,
+    SEARCHES,
+    csv_lines,
+    json_line,
+    owner_in_json,
+)
 
-FILES, CREDITS, SEARCHES = "MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl"
-BOOKS = (FILES, CREDITS, SEARCHES)
 MARK = "HARVEST"  # says whose folder it is
 FLUSH_EVERY_S = 1.0
 TAIL = 2**25  # bytes: far more than one batch of finished tasks writes
-
-csv.field_size_limit(TAIL)  # the credits are read back, and some names are longer than usual
 
 
 class Ledger:
@@ -93,13 +95,13 @@ class Ledger:
 
     def add(self, attachments: Sequence[Attachment]) -> None:
         files = [Credit(each.owner, file) for each in attachments for file in each.media]
-        lines = [_line({"owner": each.owner, **each.media._asdict()}) for each in files]
+        lines = [json_line({"owner": each.owner, **each.media._asdict()}) for each in files]
         self._check()
         sizes = {name: self._size(name) for name in (SEARCHES, FILES, CREDITS)}
         with self._all_or_nothing(sizes):
-            self._append(SEARCHES, b"".join(_line(each.search) for each in attachments))
+            self._append(SEARCHES, b"".join(json_line(each.search) for each in attachments))
             self._append(FILES, b"".join(lines))
-            self._append(CREDITS, _csv(files, header=bool(files) and not sizes[CREDITS]))
+            self._append(CREDITS, csv_lines(files, header=bool(files) and not sizes[CREDITS]))
             self._flush()
         self.check_place()  # else they may have been opened anew in another folder
         self.bytes += sum(each.media.bytes for each in files)
@@ -109,7 +111,7 @@ class Ledger:
         path = self._folder / FILES
         if path.exists():
             with path.open("rb") as lines:
-                whole = (line for line in lines if _owner_in_json(line))
+                whole = (line for line in lines if owner_in_json(line))
                 self.bytes = sum(orjson.loads(line)["bytes"] for line in whole)
 
     def hand_over(self, folder: Path) -> None:
@@ -141,7 +143,7 @@ class Ledger:
 
     def latest(self, count: int) -> list[str]:
         """Concepts that got media last, the last one first."""
-        owners = (_owner_in_json(line) for line in reversed(self._tail(FILES)))
+        owners = (owner_in_json(line) for line in reversed(self._tail(FILES)))
         concepts = dict.fromkeys(each for each in owners if each and not each.startswith("/a/"))
         return list(concepts)[:count]
 
@@ -247,87 +249,3 @@ def _bring(book: Path, to: Path) -> None:
             os.truncate(to, size)
             raise
         book.unlink()
-
-
-def divide(folder: Path, most: int, place: Callable[[int], Path]) -> None:
-    """The books there, cut between owners into parts that list about so many files each."""
-    part_of = _parts(folder, most)
-    for name, owner_in in OWNER_IN.items():
-        if not (folder / name).exists():
-            continue
-        with ExitStack() as stack, (folder / name).open("rb") as lines:
-            parts: dict[int, IO[bytes]] = {}
-            for line in lines:
-                number = part_of.get(owner_in(line) or "")
-                if number is None:  # the head of a table, or torn
-                    continue
-                if number not in parts:
-                    parts[number] = stack.enter_context((place(number) / name).open("wb"))
-                    parts[number].write(_csv([], header=True) if name == CREDITS else b"")
-                parts[number].write(line)
-
-
-def _parts(folder: Path, most: int) -> dict[str, int]:
-    """The number of the part that an owner goes into."""
-    found: dict[str, int] = {}
-    number = files = 0
-    for owner in _owners(folder / FILES):
-        if owner not in found and files >= most:
-            number, files = number + 1, 0
-        found.setdefault(owner, number)
-        files += 1
-    for owner in _owners(folder / SEARCHES):
-        found.setdefault(owner, number)  # those without any file
-    return found
-
-
-def _owners(book: Path) -> Iterator[str]:
-    if book.exists():
-        with book.open("rb") as lines:
-            yield from filter(None, map(_owner_in_json, lines))
-
-
-def reason_group(reason: str) -> str:
-    """A reason without what differs from file to file, so that reasons can be counted.
-
-    >>> reason_group("too many pixels (30000x30000)"), reason_group("not an image: HTML")
-    ('too many pixels', 'not an image')
-    >>> reason_group("HTTP 404 for http://example.org/a.jpg"), reason_group("looks like image/1")
-    ('HTTP 404', 'looks like another')
-    >>> reason_group("example.org leads to a private address (10.0.0.1)")
-    'a private address'
-    """
-    general = re.split(r" \(|:| for ", reason)[0]
-    general = re.sub(r"^(looks like|the same file as) .*", r"\1 another", general)
-    return re.sub(r"^\S+ (is|leads to) (a private address)$", r"\2", general)
-
-
-def _owner_in_json(line: bytes) -> str | None:
-    """None if the line was torn by a power cut."""
-    try:
-        owner: str = orjson.loads(line)["owner"]
-        return owner if line.endswith(b"\n") else None
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return None
-
-
-def _owner_in_csv(line: bytes) -> str | None:
-    try:
-        cells = next(csv.reader([line.decode(errors="replace")]), [])
-    except csv.Error:
-        return None
-    return cells[1] if len(cells) == len(COLUMNS) and line.endswith(b"\n") else None
-
-
-def _line(value: Mapping[str, object]) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _csv(credits: Sequence[Credit], header: bool) -> bytes:
-    text = io.StringIO(newline="")
-    if credits or header:
-        as_csv(credits, text, header)
-    return text.getvalue().encode()
-
-
-OWNER_IN = {FILES: _owner_in_json, CREDITS: _owner_in_csv, SEARCHES: _owner_in_json}

@@ -1,6 +1,6 @@
 """The frames of an MP3: whether all of them are there.
 
-Promise: the last frame is whole, and there are as many as the header (Xing, Info or VBRI) tells;
+Promise: the last frame is whole, and there are as many as the header (Xing, Info or VBRI) says;
 where there is none, nothing but tags follows the last one. Limit: of a file without such a header a
 cut exactly between two frames is not seen.
 """
@@ -49,13 +49,13 @@ def frames_of(file: BinaryIO) -> Frames:
         if not _are_tags(_read(file, at, LARGEST_TAGS)):
             raise GiveUp(DAMAGED)
         return Frames(count, samples, False)
-    size, told = promise
-    # Some count the frame of the header as well; then the number of bytes tells.
-    if told > count or (told == count and size != at - begin):
+    size, announced = promise
+    # Some count the frame of the header as well; then the number of bytes decides.
+    if announced > count or (announced == count and size != at - begin):
         raise GiveUp(CUT_SHORT)
-    if told < count - 1:
-        raise GiveUp("longer than its header tells")
-    return Frames(count - 1, samples, told == count - 1)
+    if announced < count - 1:
+        raise GiveUp("longer than its header says")
+    return Frames(count - 1, samples, announced == count - 1)
 
 
 def frame_at(head: bytes) -> Frame | None:
@@ -73,7 +73,7 @@ def frame_at(head: bytes) -> Frame | None:
 
 
 def _promise(head: bytes) -> tuple[int, int] | None:
-    """How many bytes and frames there are, by the first frame; bytes are 0 if it does not tell."""
+    """How many bytes and frames there are, by the first frame; bytes are 0 if it does not say."""
     if (at := max(head.find(b"Xing"), head.find(b"Info"))) >= 0:
         flags, *numbers = (_number(head, at + each) for each in (4, 8, 12))
         return (numbers[1] if flags & 2 else 0, numbers[0]) if flags & 1 else None

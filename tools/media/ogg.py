@@ -1,6 +1,6 @@
 """The pages of an Ogg: whether all of them are there, and of one sound.
 
-Promise: every page is whole and has the checksum it tells, none between them is missing, and the
+Promise: every page is whole and has the checksum it states, none between them is missing, and the
 last one says that it is the last. Limit: several sounds in one file are refused, one behind the
 other as well as mixed: the decoder would show the first alone.
 """

@@ -1,4 +1,4 @@
-"""Opening and decoding pictures that strangers made, and telling which look alike.
+"""Opening and decoding pictures that strangers made, and finding those that look alike.
 
 Promise: every frame is decoded within the limits or the file is refused with GiveUp, whatever its
 bytes are. Sizes are checked before memory is taken for them.

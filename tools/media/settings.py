@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..add import KINDS
 from ..base.bounds import DAY_S, bounded, require_known
 
 LICENCES = (
@@ -35,7 +36,7 @@ class MediaSettings:
     @property
     def wanted(self) -> dict[str, int]:
         """How many files of each kind."""
-        return {"image": self.images, "audio": self.sounds, "visual": self.gifs}
+        return {kind: getattr(self, f"{word}s") for kind, word in KINDS.items()}
 
     @property
     def is_wanted(self) -> bool:

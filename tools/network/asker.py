@@ -7,8 +7,8 @@ whether the host is to be left alone. When a host may be asked decides who hands
 from __future__ import annotations
 
 import time
+from collections import Counter
 from http import HTTPStatus
-from queue import SimpleQueue
 
 from urllib3.exceptions import ClosedPoolError
 
@@ -18,6 +18,7 @@ from .exchange import Exchange
 from .request import Request, head_of
 from .response import Response, unpacked
 from .routes import DeadlineAdapter, Route
+from .traffic import Traffic
 from .trouble import (
     NETWORK_ERRORS,
     NO_ADDRESSES,
@@ -33,15 +34,15 @@ from .trouble import (
 from .wire import Heard, NotConnected, Patience, Wire
 
 MOST_STALE = 3
+MOST_DOUBTS = 10
 
 
 class Asker:
-    def __init__(
-        self, adapter: DeadlineAdapter, proxies: Proxies, exchanges: SimpleQueue[Exchange]
-    ) -> None:
+    def __init__(self, adapter: DeadlineAdapter, proxies: Proxies, traffic: Traffic) -> None:
         self._adapter = adapter
         self._proxies = proxies
-        self._exchanges = exchanges
+        self.traffic = traffic
+        self._doubts: Counter[str] = Counter()  # failures in a row, by proxy
 
     def ask(self, request: Request, host: str, patience: Patience, most_unpacked: int) -> Response:
         proxy = self._proxies.next() if self._proxies else None
@@ -60,7 +61,7 @@ class Asker:
         finally:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
-                self._exchanges.put(exchange)
+                self.traffic.add(exchange)
                 exchange.tell(request.method, request.url, proxy)
         if proxy:
             self._rate(proxy, heard.status)
@@ -89,10 +90,21 @@ class Asker:
             self._proxies.bench(proxy, cause_of(error))
             way = without_password(proxy)
             return NoAnswer(f"{host}: {Why.PROXY}, {way} ({cause_of(error)})", Why.PROXY)
-        return failure(host, error)
+        trouble = failure(host, error)
+        if proxy and trouble.why.is_network:
+            self._doubt(proxy, trouble.why)
+        return trouble
+
+    def _doubt(self, proxy: str, why: Why) -> None:
+        """It is mostly the host that is away; if nobody can be reached it is the proxy."""
+        self._doubts[proxy] += 1
+        if self._doubts[proxy] >= MOST_DOUBTS:
+            self._proxies.bench(proxy, f"{MOST_DOUBTS} times in a row: {why}")
+            del self._doubts[proxy]
 
     def _rate(self, proxy: str, status: int) -> None:
         if status != HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            self._doubts.pop(proxy, None)
             self._proxies.succeeded(proxy)
             return
         self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")

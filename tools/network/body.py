@@ -62,9 +62,10 @@ def _lacks_its_end(response: urllib3.BaseHTTPResponse) -> bool:
     """urllib3 takes a packed body without its end for a whole one; it does tell rubbish behind one,
     which other clients bear too."""
     decoder = getattr(response, "_decoder", None)
-    stream = getattr(decoder, "_obj", None)  # zlib's, if it was packed
-    swallows = getattr(decoder, "_state", None) == GzipDecoderState.SWALLOW_DATA
-    return stream is not None and not (stream.eof or swallows)
+    stream = getattr(decoder, "_obj", None)  # zlib's or Brotli's, if it was packed
+    if stream is None or getattr(decoder, "_state", None) == GzipDecoderState.SWALLOW_DATA:
+        return False
+    return not (stream.eof if hasattr(stream, "eof") else stream.is_finished())
 
 
 def read_raw_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:

@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Event
 from types import MappingProxyType
 
@@ -32,6 +31,7 @@ from .request import MAX_REDIRECTS, REDIRECTS, Request
 from .response import Response
 from .routes import DeadlineAdapter
 from .settings import HttpSettings
+from .traffic import Traffic
 from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown
 from .wire import Patience
 
@@ -76,8 +76,8 @@ class Client:
             "User-Agent": user_agent(settings.contact),
             "Accept-Encoding": "gzip, deflate",
         }
-        self.exchanges: SimpleQueue[Exchange] = SimpleQueue()
-        self._asker = Asker(self._adapter, self._proxies, self.exchanges)
+        self.traffic = Traffic()
+        self._asker = Asker(self._adapter, self._proxies, self.traffic)
 
     def close(self) -> None:
         self._adapter.close()
@@ -154,6 +154,10 @@ class Client:
         host = web_host(host_or_url) if "//" in host_or_url else host_named(host_or_url)
         return self._limits.rests.begin(host, reason, seconds)
 
+    def resting(self) -> int:
+        """How many hosts are left alone now."""
+        return self._limits.rests.number()
+
     def _timeout_of(self, seconds: float) -> urllib3.Timeout:
         return urllib3.Timeout(connect=self._settings.connect_timeout_s, read=seconds)
 
@@ -216,7 +220,7 @@ class Client:
         finally:
             exchange.seconds = time.monotonic() - begun
             if was_asked:
-                self.exchanges.put(exchange)
+                self.traffic.add(exchange)
                 exchange.tell("GET", asking.url, proxy)
         if proxy:
             self._rate_proxy(proxy, answer.status)

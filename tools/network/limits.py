@@ -88,6 +88,10 @@ class Rests:
         self._rests: dict[str, Rest] = {}
         self._reasons: dict[str, str] = {}
 
+    def number(self) -> int:
+        """Of hosts that are left alone now."""
+        return sum(rest.left > 0 for rest in list(self._rests.values()))
+
     def require_none(self, host: str) -> None:
         rest = self._rests.get(host)
         if rest is not None and (left := rest.left):

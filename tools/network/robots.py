@@ -29,7 +29,7 @@ class Rules:
     def __init__(self, content: bytes) -> None:
         text = content[:MOST_OF_A_FILE].decode("utf-8-sig", errors="replace").replace("\0", "")
         lines = [_for_us(line) for line in text.splitlines()]
-        self._parsed = _parsed(lines)
+        self._parsed = Protego.parse("\n".join(lines))
         self._agent = OUR_NAME if f"user-agent: {OUR_NAME}" in lines else "*"
 
     def allows(self, address: str) -> bool:
@@ -88,21 +88,6 @@ def _for_us(line: str) -> str:
     if token is not None and token[0].lower() == OUR_NAME:
         return f"user-agent: {OUR_NAME}"
     return "user-agent: *" if name == "*" else "user-agent: -"
-
-
-def _parsed(lines: Sequence[str]) -> Protego:
-    try:
-        return Protego.parse("\n".join(lines))
-    except ValueError:  # one of them holds what looks like an address and is none
-        return Protego.parse("\n".join(filter(_is_readable, lines)))
-
-
-def _is_readable(line: str) -> bool:
-    try:
-        Protego.parse(f"user-agent: *\n{line}")
-    except ValueError:
-        return False
-    return True
 
 
 def forbidden_by(headers: Mapping[str, str], refuse: Collection[str]) -> str | None:

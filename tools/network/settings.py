@@ -28,7 +28,7 @@ class HttpSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
     file: Path | None = None
-    ask: str = field(default="", repr=False)  # may hold a key
+    ask: str = ""  # may hold a key: shown only without its query
     uses: int = bounded(100, above=0, most=10**9)
     urls: tuple[str, ...] = field(default=(), repr=False)  # may hold passwords; not from TOML
 
@@ -40,9 +40,7 @@ class ProxySettings:
             require_proxy(f"{where.rstrip('.')} number {number}", url, PROXY_SCHEMES)
         if self.ask:
             require(is_web_address(self.ask), f"{where}ask must be like https://host/list")
-            require(
-                not self.urls, f"{where}ask is one way to have proxies, a list of yours another"
-            )
+            require(not self.urls, f"{where}ask and proxies of your own are set: leave one out")
 
 
 def require_proxy(name: str, url: str, schemes: Sequence[str]) -> None:

@@ -101,6 +101,10 @@ def is_the_proxys(error: BaseException) -> bool:
         return " 407" in told
     if any(isinstance(each, socks.SOCKS5AuthError | socks.ProxyConnectionError) for each in chain):
         return True
+    if any(isinstance(each, TimeoutError) for each in chain):
+        return any(isinstance(each, urllib3.exceptions.ConnectTimeoutError) for each in chain) and (
+            not any(isinstance(each, socks.ProxyError) for each in chain)
+        )
     hosts = (socks.SOCKS5Error, socks.SOCKS4Error, ssl.SSLCertVerificationError)
     return not any(isinstance(each, hosts) for each in chain)
 

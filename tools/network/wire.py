@@ -18,7 +18,7 @@ from urllib3.connection import HTTPConnection
 from .deadline import DeadlineResponse
 from .head import Fields
 from .routes import Route
-from .trouble import NETWORK_ERRORS, NoUse, Why
+from .trouble import NETWORK_ERRORS, NO_ADDRESSES, NoUse, Why
 
 PIECE = 2**20
 SENT_AT_ONCE = 2**16
@@ -55,12 +55,13 @@ class Wire:
         self._route = route
         self._patience = patience
         self._deadline = time.monotonic() + patience.whole
+        self._ip = ""
 
     def ask(self, method: str, request: bytes) -> Heard:
         connection = cast(HTTPConnection, self._route.pool._get_conn())
         try:
             with self._begun(connection, method, request) as response:
-                heard = self._read(response, cast(socket.socket, connection.sock))
+                heard = self._read(response)
         except BaseException:
             connection.close()  # half an answer: it is of no further use
             raise
@@ -85,6 +86,7 @@ class Wire:
         if connection.is_closed:
             self._connect(connection)
         sock = cast(socket.socket, connection.sock)
+        self._ip = str(sock.getpeername()[0]).partition("%")[0]  # later they may be gone
         self._send(sock, request)
         sock.settimeout(self._left())
         response = DeadlineResponse(sock, method=method)
@@ -102,6 +104,8 @@ class Wire:
                 self._route.pool._prepare_proxy(connection)
             else:
                 connection.connect()
+        except NO_ADDRESSES:
+            raise
         except NETWORK_ERRORS as error:
             raise NotConnected from error
 
@@ -112,11 +116,10 @@ class Wire:
                 sock.settimeout(self._left())
                 sock.sendall(request[start : start + SENT_AT_ONCE])
 
-    def _read(self, response: DeadlineResponse, sock: socket.socket) -> Heard:
-        ip = str(sock.getpeername()[0]).partition("%")[0]
+    def _read(self, response: DeadlineResponse) -> Heard:
         payload = _payload(response, self._patience.most)
         version = f"HTTP/1.{response.version - 10}"
-        return Heard(response.status, response.reason, version, response.fields, payload, ip)
+        return Heard(response.status, response.reason, version, response.fields, payload, self._ip)
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()

@@ -10,22 +10,22 @@ import time
 from dataclasses import replace
 
 from ..archive.record import REVISIT
-from ..documents.address import DropParameters, address_of, identity, lane_of, resolve
+from ..documents.address import DropParameters, address_of, identity, lane_of
 from ..documents.html import is_html, read
 from ..documents.robots_tags import header_wishes
 from ..engine.stage import Done, Task
 from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
-from ..network.request import REDIRECTS
 from ..network.response import Response
 from .analyse import Analyse, Body, tally_of
+from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
 from .notes import address_in
 from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
 from .table import PageTable
-from .visit import Visit, Visitor
+from .visit import Visit, Visitor, sent_to
 
 MOST_HOPS = 5  # of redirects that lead to the same page
 BYTES, STATUS = "page bytes", "status "
@@ -80,7 +80,7 @@ class Download:
         self._visitor.answered(visit)
         if status == 304 and earlier is not None:
             return self._unchanged(visit, response)
-        if status in REDIRECTS and (target := resolve(response.url, response.header("Location"))):
+        if (target := sent_to(response)) is not None:
             return self._redirected(visit, response, target, earlier)
         if status >= 400:
             return self._refused(visit, response, f"HTTP {status}")
@@ -90,8 +90,8 @@ class Download:
         """After redirects that lead to the same page, such as one from http to https."""
         for _ in range(MOST_HOPS):
             response = self._visitor.ask(visit, visit.address, self._max_bytes, earlier)
-            target = resolve(response.url, response.header("Location"))
-            if response.status not in REDIRECTS or target is None:
+            target = sent_to(response)
+            if target is None:
                 return response
             if target == visit.address:
                 raise GiveUp("redirected to itself")
@@ -112,6 +112,8 @@ class Download:
             return replace(done, tally={**done.tally, **tally_of(analysed)})
         self._keeper.keep(visit, response)
         record = _fetched(visit, response, earlier)
+        if response.status in NOT_PAGES:  # a redirect to nowhere, or unchanged since never
+            return _done(visit, response, "to_control", replace(record, final=True))
         return _done(visit, response, "to_analyse", record, luggage=body)
 
     def _redirected(

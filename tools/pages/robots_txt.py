@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ..documents.address import DropParameters, identity, resolve
 from ..engine.stage import Done
-from ..network.request import MAX_REDIRECTS, REDIRECTS
+from ..network.request import MAX_REDIRECTS
 from ..network.response import Response
 from ..network.robots import MOST_OF_A_FILE, Rules
 from .brought import Brought
@@ -17,7 +17,7 @@ from .found import found_of
 from .keeper import Keeper
 from .page import Captured, Child, Controlled, Link, Record
 from .robots_rules import RobotsRules
-from .visit import Visit, Visitor
+from .visit import Visit, Visitor, sent_to
 
 MOST_BYTES = 20 * MOST_OF_A_FILE  # a larger one is none
 
@@ -61,8 +61,8 @@ class RobotsTxt:
         for _ in range(MAX_REDIRECTS):
             response = self._visitor.ask(visit, address, MOST_BYTES)
             self._keeper.keep(visit, response)
-            target = resolve(response.url, response.header("Location"))
-            if response.status not in REDIRECTS or target is None:
+            target = sent_to(response)
+            if target is None or target == address:
                 break
             address = target
         return response

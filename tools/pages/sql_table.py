@@ -7,9 +7,10 @@ of a batch are written kind by kind: rows before what is said about them, downlo
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
@@ -19,16 +20,12 @@ from . import statements as say
 from .page import (
     Analysed,
     ArchiveFile,
-    Capture,
     Captured,
     Child,
     Controlled,
     Failed,
     Fetched,
-    Host,
     HostNews,
-    Link,
-    Page,
     PagePath,
     Record,
     Unchanged,
@@ -37,28 +34,37 @@ from .page import (
 )
 from .paths import merged
 from .rows import (
+    Words,
     analysed_row,
     as_json,
     by_columns,
     firsts,
     host_rows,
     packed,
-    read_links,
     special_links,
+    storable_words,
+    summed_up,
     unpacked,
     without_analysis,
-    words_as_json,
 )
-from .table import PATHS_KEPT, Admitted, Counts, Known, Linking, Word, Written
+from .schema import FILE, TABLES
+from .sql_reading import Row, SqlReading
+from .table import PATHS_KEPT, Admitted, Written
 
 FULL_REMEMBERED = 100_000  # pages; some 20 MB
-LAST = "\U0010ffff"  # after every text
-
-Row = tuple[Any, ...]
 T = TypeVar("T")
 
 
-class SqlTable(ABC):
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records that are written together; `dropped` are the pages of which something was not."""
+
+    records: Sequence[Record]
+    now: str
+    dropped: set[str] = field(default_factory=set)
+
+
+class SqlTable(SqlReading):
     """`name` is what messages call it."""
 
     def __init__(self, name: str, paths_kept: int = PATHS_KEPT) -> None:
@@ -75,10 +81,6 @@ class SqlTable(ABC):
     @abstractmethod
     def _run(self, statement: str, **values: object) -> list[Row]:
         """Inside a transaction."""
-
-    @abstractmethod
-    def _ask(self, statement: str, **values: object) -> list[Row]:
-        """Outside of one, from any thread."""
 
     @abstractmethod
     def _store_page_words(self, counts: Sequence[tuple[int, bytes]]) -> None:
@@ -103,7 +105,7 @@ class SqlTable(ABC):
         there: dict[str, set[str]] = {}
         for table, column in found:
             there.setdefault(table, set()).add(column)
-        for table, columns in say.TABLES.items():
+        for table, columns in TABLES.items():
             if table in there and not there[table].issuperset(columns):
                 raise UsageError(
                     f"{self.name} has a table {table} that is not one of ours: name another "
@@ -126,15 +128,15 @@ class SqlTable(ABC):
             return self._admit(children, moment(time.time()))
 
     def write(self, records: Sequence[Record]) -> Written:
-        now = moment(time.time())
+        batch = _Batch(records, moment(time.time()))
         with self._writing():
             children = [child for each in _only(Controlled, records) for child in each.children]
-            admitted = self._admit(children, now)
-            dropped = self._write_results(records, now)
+            admitted = self._admit(children, batch.now)
+            self._write_results(batch)
             self._change(say.WRITE_HOSTS, host_rows(_only(HostNews, records)))
             files = {each.name: each for each in _only(ArchiveFile, records)}
-            self._change(say.WRITE_FILES, by_columns(files.values(), say.FILE))
-        return Written(frozenset(dropped), *admitted)
+            self._change(say.WRITE_FILES, by_columns(files.values(), FILE))
+        return Written(frozenset(batch.dropped), *admitted)
 
     def cut_back(self, file: str, bytes: int) -> list[str]:
         with self._writing():
@@ -193,59 +195,55 @@ class SqlTable(ABC):
 
     # --- inside a transaction: results -----------------------------------------------------
 
-    def _write_results(self, records: Sequence[Record], now: str) -> set[str]:
-        """The pages of which something was dropped."""
-        fetched, dropped = self._update(Fetched, say.FETCH, say.FETCHED, records, now)
-        touched, dropped_1 = self._update(Unchanged, say.TOUCH, say.UNCHANGED, records, now)
+    def _write_results(self, batch: _Batch) -> None:
+        fetched = self._update(batch, Fetched, say.FETCH, say.FETCHED)
+        touched = self._update(batch, Unchanged, say.TOUCH, say.UNCHANGED)
         final = [without_analysis(each) for _, each in fetched if each.final]
-        dropped_2 = self._analyse([*final, *_only(Analysed, records)], now)
-        failed, dropped_3 = self._update(Failed, say.FAIL, say.FAILED, records, now)
+        self._analyse(batch, [*final, *_only(Analysed, batch.records)])
+        failed = self._update(batch, Failed, say.FAIL, say.FAILED)
         captures: list[Sequence[Any]] = [
             (id, *capture)
             for group in (fetched, touched, failed)
             for id, each in group
             for capture in each.captures
         ]
-        beside = _only(Captured, records)
+        beside = _only(Captured, batch.records)
         captures += [(None, *capture) for each in beside for capture in each.captures]
         self._write_captures(captures)
-        return dropped | dropped_1 | dropped_2 | dropped_3
 
     def _update(
-        self,
-        kind: type[T],
-        statement: str,
-        columns: say.Columns,
-        records: Sequence[Record],
-        now: str,
-    ) -> tuple[list[tuple[int, T]], set[str]]:
-        """Those that were taken, each with its page's id, and the urls of the others."""
-        wanted, dropped = firsts(_only(kind, records))
-        taken = self._change(statement, by_columns(wanted.values(), columns), now=now)
-        dropped |= wanted.keys() - {url for _, url in taken}
-        return [(id, wanted[url]) for id, url in taken], dropped
+        self, batch: _Batch, kind: type[T], statement: str, columns: say.Columns
+    ) -> list[tuple[int, T]]:
+        """Those that were taken, each with its page's id."""
+        wanted, others = firsts(_only(kind, batch.records))
+        taken = self._change(statement, by_columns(wanted.values(), columns), now=batch.now)
+        batch.dropped.update(others, wanted.keys() - {url for _, url in taken})
+        return [(id, wanted[url]) for id, url in taken]
 
-    def _analyse(self, records: Iterable[Analysed], now: str) -> set[str]:
-        wanted, dropped = firsts(records)
+    def _analyse(self, batch: _Batch, records: Iterable[Analysed]) -> None:
+        wanted, others = firsts(records)
         rows = [analysed_row(each) for each in wanted.values()]
-        taken = self._change(say.ANALYSE, rows, now=now)
+        taken = self._change(say.ANALYSE, rows, now=batch.now)
+        batch.dropped.update(others, wanted.keys() - {url for _, url in taken})
         pages = [(id, wanted[url]) for id, url in taken]
-        self._write_words({id: words_as_json(each.words) for id, each in pages})
+        self._take_off_words([id for id, _ in pages])
+        self._add_words({id: storable_words(each.words) for id, each in pages if each.words})
         special = [(id, special_links(each.links)) for id, each in pages]
         self._change(say.DELETE_LINKS, [id for id, links in special if links is None])
         self._change(say.WRITE_LINKS, [row for row in special if row[1] is not None])
-        return dropped | (wanted.keys() - {url for _, url in taken})
 
-    def _write_words(self, words: dict[int, str]) -> None:
-        """What a page had before is taken off again."""
-        if before := self._change(say.READ_PAGE_WORDS, list(words)):
-            old = f"[{','.join(unpacked(counts) for _, counts in before)}]"
+    def _take_off_words(self, pages: Sequence[int]) -> None:
+        """What pages had before they were asked again."""
+        if before := self._change(say.READ_PAGE_WORDS, pages):
+            old = summed_up([unpacked(counts) for _, counts in before])
             self._run(say.TAKE_OFF_WORDS, rows=old)
             self._run(say.DELETE_WORDS, rows=old)
             self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
-        if new := {id: text for id, text in words.items() if text != "{}"}:
-            self._run(say.COUNT_WORDS, rows=f"[{','.join(new.values())}]")
-            self._store_page_words([(id, packed(text)) for id, text in new.items()])
+
+    def _add_words(self, pages: Mapping[int, tuple[Words, str]]) -> None:
+        if pages:
+            self._run(say.COUNT_WORDS, rows=summed_up([words for words, _ in pages.values()]))
+            self._store_page_words([(id, packed(text)) for id, (_, text) in pages.items()])
 
     def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
         at_place = {(row[6], row[7]): row for row in captures}
@@ -255,87 +253,6 @@ class SqlTable(ABC):
             ends[file] = max(ends.get(file, 0), offset + length)
         self._change(say.LENGTHEN_FILES, list(ends.items()))
 
-    # --- by anybody ------------------------------------------------------------------------
-
-    def owner(self) -> str | None:
-        rows = self._ask(say.READ_OWNER)
-        return rows[0][0] if rows else None
-
-    def known(self, urls: Sequence[str]) -> dict[str, Known]:
-        rows = self._ask(say.READ_KNOWN, rows=as_json(list(urls)))
-        return {row[0]: Known(*row[1:]) for row in rows}
-
-    def page(self, url: str) -> Page | None:
-        rows = self._ask(say.READ_PAGE, url=url)
-        return _page(rows[0]) if rows else None
-
-    def pages(self, below: str = "") -> Iterator[Page]:
-        rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
-        return map(_page, rows)
-
-    def path_of(self, url: str) -> PagePath:
-        rows = self._ask(say.READ_PATHS, rows=as_json([url]))
-        return tuple(orjson.loads(rows[0][2])[0]) if rows else ()
-
-    def links_of(self, url: str) -> list[Link]:
-        rows = self._ask(say.READ_LINKS, url=url)
-        return read_links(*rows[0][4:]) if rows else []
-
-    def linking(self, depth: int) -> Iterator[Linking]:
-        rows = self._by_key(say.READ_LINKING, -1, lambda row: row[0], depth=depth)
-        return (Linking(row[1], row[2], read_links(*row[4:])) for row in rows)
-
-    def captures(self, url: str) -> list[Capture]:
-        return [Capture(*row) for row in self._ask(say.READ_CAPTURES, url=url)]
-
-    def captures_in(self, file: str) -> Iterator[tuple[str | None, Capture]]:
-        rows = self._by_key(say.READ_CAPTURES_IN, -1, lambda row: row[7], file=file)
-        return ((row[0], Capture(*row[1:])) for row in rows)
-
-    def digest_known(self, digest: str) -> Capture | None:
-        rows = self._ask(say.READ_DIGEST, digest=digest)
-        return Capture(*rows[0]) if rows else None
-
-    def ends_of_files(self) -> dict[str, int]:
-        return {each.name: each.bytes for each in self.files()}
-
-    def files(self) -> list[ArchiveFile]:
-        rows = self._ask(say.READ_FILES)
-        return [ArchiveFile(**dict(zip(say.FILE, row, strict=True))) for row in rows]
-
-    def host(self, name: str) -> Host | None:
-        rows = self._ask(say.READ_HOST, name=name)
-        return Host(*rows[0]) if rows else None
-
-    def hosts(self) -> Iterator[Host]:
-        return (Host(*row) for row in self._by_key(say.READ_HOSTS, "", lambda row: row[0]))
-
-    def words(self, top: int) -> list[Word]:
-        return [Word(*row) for row in self._ask(say.READ_WORDS, top=top)]
-
-    def words_of(self, url: str) -> dict[str, int]:
-        rows = self._ask(say.READ_WORDS_OF, url=url)
-        return orjson.loads(unpacked(rows[0][0])) if rows else {}
-
-    def counts(self) -> Counts:
-        return Counts(*(dict(self._ask(statement)) for statement in say.READ_COUNTS))
-
-    def _by_key(
-        self, statement: str, after: object, key: Callable[[Row], object], **values: object
-    ) -> Iterator[Row]:
-        while rows := self._ask(statement, after=after, **values):
-            yield from rows
-            after = key(rows[-1])
-
 
 def _only(kind: type[T], records: Iterable[Record]) -> list[T]:
     return [each for each in records if isinstance(each, kind)]
-
-
-def _page(row: Row) -> Page:
-    page = Page(*row)
-    return page._replace(
-        paths=orjson.loads(row[4]),
-        sub_urls=None if row[5] is None else orjson.loads(row[5]),
-        extra=None if row[-1] is None else orjson.loads(row[-1]),
-    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .page import Capture, Host, Page
+from .schema import FILE
 
 Columns = Mapping[str, str]
 """Names with their types: text, int, real, moment."""
@@ -31,97 +32,6 @@ class Dialect:
     def said(self, statement: str) -> str:
         return _PARAMETER.sub(self.mark, statement.format_map(self.words))
 
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS pages (
-    id {serial},
-    url {name} NOT NULL UNIQUE,
-    domain {text} NOT NULL,
-    state {int} NOT NULL DEFAULT 0,
-    remark {text},
-    paths {text} NOT NULL,
-    sub_urls {text},
-    fetched_at {moment},
-    created_at {moment} NOT NULL,
-    updated_at {moment} NOT NULL,
-    address {text} NOT NULL,
-    depth {int} NOT NULL,
-    status {int},
-    content_type {text},
-    charset {text},
-    bytes {int},
-    title {text},
-    digest {text},
-    etag {text},
-    last_modified {text},
-    canonical {text},
-    redirect {text},
-    words {int},
-    extra {text}
-){strict};
-CREATE TABLE IF NOT EXISTS captures (
-    id {serial},
-    page {int},
-    address {text} NOT NULL,
-    time {text} NOT NULL,
-    status {int},
-    mime {text},
-    digest {text},
-    file {name} NOT NULL,
-    "offset" {int} NOT NULL,
-    length {int} NOT NULL,
-    kind {text} NOT NULL,
-    UNIQUE (file, "offset")
-){strict};
-CREATE INDEX IF NOT EXISTS captures_page ON captures (page);
-CREATE INDEX IF NOT EXISTS captures_digest ON captures (digest) WHERE kind = 'response';
-CREATE TABLE IF NOT EXISTS hosts (
-    name {name} PRIMARY KEY,
-    scheme {text},
-    robots {text},
-    robots_at {real},
-    crawl_delay {real},
-    pages {int} NOT NULL,
-    failures {int} NOT NULL,
-    bytes {int} NOT NULL,
-    seconds {real} NOT NULL,
-    rests_until {real},
-    reason {text}
-){strict};
-CREATE TABLE IF NOT EXISTS words (
-    word {name} PRIMARY KEY,
-    count {int} NOT NULL,
-    pages {int} NOT NULL
-){keyed};
-CREATE TABLE IF NOT EXISTS page_words (page {key}, counts {blob} NOT NULL){strict};
-CREATE TABLE IF NOT EXISTS page_links (page {key}, links {text} NOT NULL){strict};
-CREATE TABLE IF NOT EXISTS files (
-    name {name} PRIMARY KEY,
-    bytes {int} NOT NULL,
-    sha256 {text},
-    closed_at {text},
-    shipped_at {text}
-){keyed};
-CREATE TABLE IF NOT EXISTS harvest (id {name} PRIMARY KEY){keyed};
-"""
-FILE = {
-    "name": "text",
-    "bytes": "int",
-    "sha256": "text",
-    "closed_at": "text",
-    "shipped_at": "text",
-}
-TABLES: Mapping[str, Sequence[str]] = {
-    "pages": ("id", *Page._fields),
-    "captures": ("id", "page", *Capture._fields),
-    "hosts": Host._fields,
-    "words": ("word", "count", "pages"),
-    "page_words": ("page", "counts"),
-    "page_links": ("page", "links"),
-    "files": tuple(FILE),
-    "harvest": ("id",),
-}
-"""Ours, each with its columns; page_links has what `sub_urls`, which are the seed's, cannot say."""
 
 ADMITTED = {"url": "text", "domain": "text", "address": "text", "depth": "int", "paths": "text"}
 SUNK = {"url": "text", "depth": "int", "paths": "text"}
@@ -175,6 +85,7 @@ HOST = {"name": "text", **HOST_SET, **HOST_ADDED}
 PAGE_LINKS = {"page": "int", "links": "text"}
 NOW = "CAST(:now AS {moment})"
 MOMENTS = ("fetched_at", "created_at", "updated_at")
+PAGES_BITS = 20  # of a number that holds a count and so many pages at most
 PAGE = 500  # rows read at once: they are long
 
 
@@ -262,15 +173,12 @@ LENGTHEN_FILES = f"""INSERT INTO files (name, bytes)
     SELECT name, bytes FROM {_rows({"name": "text", "bytes": "int"})} WHERE true
     ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes WHERE excluded.bytes > files.bytes"""
 WRITE_HOSTS = _upsert("hosts", HOST, ("name",), kept=tuple(HOST_SET), added=tuple(HOST_ADDED))
-_COUNTED = """INSERT INTO words (word, count, pages)
-    SELECT member.key, {sign}sum(CAST({{number}} AS {{int}})), {sign}count(*)
-    FROM {{each}} CROSS JOIN {{members}} WHERE true GROUP BY member.key
-    ON CONFLICT (word) DO UPDATE
+COUNT_WORDS = f"""INSERT INTO words (word, count, pages)
+    SELECT key, number >> {PAGES_BITS}, number & {(1 << PAGES_BITS) - 1} FROM {{members}}
+    WHERE true ON CONFLICT (word) DO UPDATE
     SET count = words.count + excluded.count, pages = words.pages + excluded.pages"""
-COUNT_WORDS = _COUNTED.format(sign="")
-TAKE_OFF_WORDS = _COUNTED.format(sign="-")
-DELETE_WORDS = """DELETE FROM words WHERE count <= 0
-    AND word IN (SELECT member.key FROM {each} CROSS JOIN {members})"""
+TAKE_OFF_WORDS = COUNT_WORDS.replace(" + excluded", " - excluded")
+DELETE_WORDS = "DELETE FROM words WHERE count <= 0 AND word IN (SELECT key FROM {members})"
 DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
 CLAIM = "INSERT INTO harvest VALUES (:id)"
 LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes

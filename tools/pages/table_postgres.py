@@ -26,8 +26,10 @@ from ..errors import (
     Unreachable,
     UsageError,
 )
-from .sql_table import Row, SqlTable
-from .statements import MOMENTS, SCHEMA, Dialect
+from .schema import SCHEMA
+from .sql_reading import Row
+from .sql_table import SqlTable
+from .statements import MOMENTS, Dialect
 from .table import PATHS_KEPT
 
 CONNECT_S = 10
@@ -37,9 +39,10 @@ SETTINGS: dict[str, Any] = {
     "tcp_user_timeout": 60_000,
     "keepalives_idle": 30,
     "application_name": "sheaf",
-    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s -c TimeZone=UTC "
+    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s "
     f"-c idle_in_transaction_session_timeout={STATEMENT_S}s -c client_min_messages=warning",
 }
+SHOWN = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
 DIALECT = Dialect(
     {
         "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -54,9 +57,9 @@ DIALECT = Dialect(
         "keyed": "",
         "each": "jsonb_array_elements(CAST(:rows AS jsonb)) AS each (value)",
         "element": "value #>> '{}'",
-        "members": "jsonb_each_text(each.value) AS member (key, number)",
-        "number": "member.number",
-        **{name: f'to_char({name}, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')' for name in MOMENTS},
+        "members": "(SELECT key, CAST(value AS bigint) AS number "
+        "FROM jsonb_each_text(CAST(:rows AS jsonb))) AS member",
+        **{name: f"to_char({name} AT TIME ZONE 'UTC', '{SHOWN}')" for name in MOMENTS},
     },
     mark=r"%(\1)s",
 )
@@ -78,10 +81,10 @@ class PostgresPages(SqlTable):
         self._reader = Connection(self.name, self._settings)
         try:
             self._prepare(writable)
-        except Unavailable as error:
-            raise Unreachable(str(error)) from error
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, Unavailable):
+                raise Unreachable(str(error)) from error
             raise
 
     def _prepare(self, writable: bool) -> None:

@@ -13,9 +13,11 @@ from threading import Lock
 
 from ..base.checkpoint import Checkpointer
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
-from ..errors import StateDamaged, StopHarvest
-from .sql_table import Row, SqlTable
-from .statements import MOMENTS, SCHEMA, Dialect
+from ..errors import GiveUp, StateDamaged, StopHarvest
+from .schema import SCHEMA
+from .sql_reading import Row
+from .sql_table import SqlTable
+from .statements import MOMENTS, Dialect
 from .table import PATHS_KEPT
 
 DIALECT = Dialect(
@@ -30,10 +32,9 @@ DIALECT = Dialect(
         "blob": "BLOB",
         "strict": " STRICT",
         "keyed": " STRICT, WITHOUT ROWID",
-        "each": "json_each(:rows) AS each",
+        "each": "json_each(:rows)",
         "element": "value",
-        "members": "json_each(each.value) AS member",
-        "number": "member.value",
+        "members": "(SELECT key, value AS number FROM json_each(:rows))",
         **{name: name for name in MOMENTS},
     }
 )
@@ -49,6 +50,7 @@ class SqlitePages(SqlTable):
         super().__init__(f"the table {path}", paths_kept)
         self._path = path
         self._writer: sqlite3.Connection | None = None
+        self._checkpointer: Checkpointer | None = None
         self._turn, self._reader_turn = Lock(), Lock()
         try:
             if writable:
@@ -75,13 +77,15 @@ class SqlitePages(SqlTable):
         self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
 
     def _end(self) -> None:
+        if self._checkpointer is not None:
+            self._checkpointer.close()
         if self._writer is not None:
             self._writer.close()
 
     def close(self) -> None:
         """Everything is on the disk. If it is not, SQLite itself would not tell."""
         self._reader.close()
-        if self._writer is None:
+        if self._writer is None or self._checkpointer is None:
             return
         try:
             self._checkpointer.close()
@@ -101,9 +105,13 @@ class SqlitePages(SqlTable):
     def _transaction(self) -> Iterator[None]:
         with self._turn, stop_if_unwritable(self.name):
             changes = self._db.total_changes
-            with transaction(self._db):
-                yield
-            self._checkpointer.written(self._db.total_changes - changes, self._db)
+            try:
+                with transaction(self._db):
+                    yield
+            except sqlite3.IntegrityError as error:
+                raise GiveUp(f"{self.name} does not take these records: {error}") from error
+            if self._checkpointer is not None:
+                self._checkpointer.written(self._db.total_changes - changes, self._db)
 
     def _run(self, statement: str, **values: object) -> list[Row]:
         return self._db.execute(DIALECT.said(statement), values).fetchall()

@@ -9,11 +9,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from ..documents.address import resolve
 from ..engine.stage import Task
 from ..errors import ComeBack, HarvestError, RetryLater, Unavailable
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..network.limits import pause_asked
+from ..network.request import REDIRECTS
 from ..network.response import Response
 from ..network.trouble import NoAnswer
 from .brought import Answered
@@ -75,3 +77,10 @@ class Visitor:
         if status == 429 or (status == 503 and asked):
             self._hosts.rest(visit.lane, pause_asked(asked), f"HTTP {status}")
             raise ComeBack(f"the host asks for a pause (HTTP {status})", 0.0)
+
+
+def sent_to(response: Response) -> str | None:
+    """Where a redirect leads; None if it is none, or does not say where."""
+    target = response.header("Location")
+    is_redirect = response.status in REDIRECTS and target.strip()
+    return resolve(response.url, target) if is_redirect else None

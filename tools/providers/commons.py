@@ -132,8 +132,8 @@ def _is_wanted(
 
 def _is_pronunciation(page: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
     """Somebody reads the word aloud: most sounds found by a word are of this sort."""
-    told = f"{page.get('title')} {about['Categories']}".lower()
-    return "pronunciation" in told or "ll-q" in told
+    words = f"{page.get('title')} {about['Categories']}".lower()
+    return "pronunciation" in words or "ll-q" in words
 
 
 def _has_preview(info: Mapping[str, Any]) -> bool:
@@ -143,5 +143,5 @@ def _has_preview(info: Mapping[str, Any]) -> bool:
 
 
 def _remark(restrictions: object) -> str | None:
-    told = text(restrictions)
-    return f"restrictions: {told}" if told else None
+    named = text(restrictions)
+    return f"restrictions: {named}" if named else None

@@ -1,6 +1,6 @@
 """A provider that is left alone while it cannot answer.
 
-Promise: who asks is told `Unavailable` while the provider rests, without a request. Trouble with
+Promise: who asks gets `Unavailable` while the provider rests, without a request. Trouble with
 one search is that search's fault only if the provider still answers what it has answered before.
 """
 

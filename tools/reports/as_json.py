@@ -11,7 +11,7 @@ from .text import SPANS, View, series
 
 def as_json(view: View) -> str:
     seen, assist, course, left_ = view.seen, view.seen.assist, view.course, view.left
-    told = {
+    fields = {
         "pools": seen.pools,
         view.job.store_title: view.stored,
         "done": seen.done,
@@ -22,13 +22,14 @@ def as_json(view: View) -> str:
         "time": view.now,
         "running": view.running._asdict() if view.running else None,
         "paused_since": view.paused_since,
+        "paused_workers": view.paused_slots,
         "source_file": seen.file._asdict() if seen.file else None,
         "runs": assist.runs,
-        "worked_s": assist.worked + course.since_told,
+        "worked_s": assist.worked + course.since_known,
         "sampled_at": assist.samples[-1].time if assist.samples else None,
         "rates_per_s": {
-            name: {span: course.rate(value, s, is_told) for span, s in SPANS.items()}
-            for name, value, is_told, _ in series(view)
+            name: {span: course.rate(value, s, is_known) for span, s in SPANS.items()}
+            for name, value, is_known, _ in series(view)
         },
         "left_s": left_.time._asdict() if left_.time else None,
         "left_unknown": left_.why or None,
@@ -43,7 +44,7 @@ def as_json(view: View) -> str:
         "chores": {name: clock_work._asdict() for name, clock_work in assist.clock_works.items()},
         "snapshots": [copy._asdict() for copy in view.copies],
     }
-    return orjson.dumps(told, default=str).decode()
+    return orjson.dumps(fields, default=str).decode()
 
 
 def failed_as_json(rows: Iterable[tuple[str, str, int]]) -> str:

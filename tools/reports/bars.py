@@ -1,7 +1,7 @@
 """One line of a terminal that shows how far a piece of work is.
 
 Promise: no line is longer than its terminal is wide, and no word is cut: what matters least gives
-way first. A rate is told when there is one.
+way first. A rate is shown when there is one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..base.text import clipped, pace, plain, roughly, size
 
 WIDEST, NARROWEST = 30, 10  # of the bar itself
 RECENT_S = 30.0
-NARROW = 80  # where nobody tells how wide it is
+NARROW = 80  # where nobody knows how wide it is
 
 
 class Meter:
@@ -59,52 +59,52 @@ class Bar:
         rest = (total or done) - done
         rate = self._meter.rate(time.monotonic(), done, is_resting=total is not None and not rest)
         number = self._shown(done) + (f" of {self._shown(total)}" if total is not None else "")
-        told = [f"{number} {verb}".rstrip()]
+        parts = [f"{number} {verb}".rstrip()]
         if pause:
-            told += [pause] if rest else []
+            parts += [pause] if rest else []
         elif rate:
-            told += [f"{roughly(rest / rate)} left"] if rest else []
-            told.append(f"{size(rate)}/s" if self._shown is size else pace(rate))
-        told += [more] if more else []
-        self._draw(told, done / total if total else None if total is None else 0.0)
+            parts += [f"{roughly(rest / rate)} left"] if rest else []
+            parts.append(f"{size(rate)}/s" if self._shown is size else pace(rate))
+        parts += [more] if more else []
+        self._draw(parts, done / total if total else None if total is None else 0.0)
 
     def say(self, text: str) -> None:
         """In the place of the bar."""
-        said = clipped(plain(text), columns() - 1)
+        said = clipped(plain(text), terminal_width() - 1)
         self._line.bar_format = said.replace("{", "{{").replace("}", "}}") or " "
         self._line.refresh()
 
     def close(self) -> None:
         self._line.close()
 
-    def _draw(self, told: list[str], share: float | None) -> None:
-        room = columns() - 1  # in the last column some terminals begin a new line
+    def _draw(self, parts: list[str], share: float | None) -> None:
+        room = terminal_width() - 1  # in the last column some terminals begin a new line
         begin = f"{self._title:9} "
         if share is None:
-            text = begin + fitted(told, room - len(begin))
+            text = begin + fitted(parts, room - len(begin))
         else:
             begin += f"{int(100 * share):3}%|"
-            text = f"| {fitted(told, room - len(begin) - NARROWEST - 2)}"
+            text = f"| {fitted(parts, room - len(begin) - NARROWEST - 2)}"
             width = max(1, min(WIDEST, room - len(begin) - len(text)))
             text = f"{begin}{{bar:{width}}}{text}"
         self._line.n, self._line.bar_format = share or 0.0, text
         self._line.refresh()
 
 
-def fitted(told: list[str], room: int) -> str:
+def fitted(parts: list[str], room: int) -> str:
     """As many as there is room for, the first ones first.
 
     >>> fitted(["5 of 9", "3 s left", "1.0/s"], 16), fitted(["5 of 9", "3 s left"], 9)
     ('5 of 9, 3 s left', '5 of 9')
     """
-    text = told[0]
-    for part in told[1:]:
+    text = parts[0]
+    for part in parts[1:]:
         if len(text) + len(part) + 2 <= room:
             text += f", {part}"
     return text
 
 
-def columns() -> int:
+def terminal_width() -> int:
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or NARROW
     except (OSError, ValueError):

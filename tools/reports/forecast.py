@@ -1,7 +1,7 @@
 """How long a harvest may still take: pure functions on its course.
 
-Promise: a range that is told holds the true time four times of five, as long as the work goes on as
-it did lately; where it cannot be told, the reason is.
+Promise: a range holds the true time four times of five, as long as the work goes on as it did
+lately; where none can be given, the reason is.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import fmean, stdev
 from typing import NamedTuple
 
 from .rates import Course, Value, done, stages, waiting
 
-PARTS = 8  # of the time one looks back
+# Enough parts to see how much they differ, few enough that each has tasks in it. An even number:
+# the two halves are compared.
+PARTS = 8
 SHORTEST_S, LONGEST_S = 600.0, 86_400.0  # how far back one looks: a day has all its hours
-YOUNG_S = 300.0  # less work than this tells nothing of the future
+YOUNG_S = 300.0  # less work than this says nothing of the future
 STILL_S = 600.0
 SCATTER = 2.1  # standard errors to both sides; burst follows burst, so it is more than for dice
 CALM = 0.18  # nothing is steadier than this, however steady it was
@@ -36,7 +37,7 @@ class Range(NamedTuple):
 
 
 class Left(NamedTuple):
-    """How long the rest may take, in seconds; or `why` that cannot be told, and only the least."""
+    """How long the rest may take, in seconds; or `why` that is not known, and only the least."""
 
     time: Range | None
     why: str = ""
@@ -56,16 +57,17 @@ def left(seen: Course, pools: Mapping[str, int], limit: int | None = None) -> Le
     if not any(rest.values()):
         return Left(NOTHING)
     if seen.seconds < YOUNG_S or len(seen.samples) < 4:
-        return Left(None, f"cannot be told before it has worked for {YOUNG_S / 60:.0f} min")
+        return Left(None, f"not known before it has worked for {YOUNG_S / 60:.0f} min")
     if still := _standing_still(seen, names):
-        return Left(None, f"cannot be told: nothing was done in the last {still / 60:.0f} min")
+        return Left(None, f"not known: nothing was done in the last {still / 60:.0f} min")
     back = min(seen.seconds, 3600.0)
+    # How far back one looks depends on the answer, so it is asked for again with each answer.
     for _ in range(3):
-        told = _extrapolated(seen, rest, back, limit)
-        if told.time is None:
-            return told
-        back = min(seen.seconds, max(SHORTEST_S, min(LONGEST_S, told.time.likely)))
-    return told
+        found = _extrapolated(seen, rest, back, limit)
+        if found.time is None:
+            return found
+        back = min(seen.seconds, max(SHORTEST_S, min(LONGEST_S, found.time.likely)))
+    return found
 
 
 # --- inside ----------------------------------------------------------------------------------
@@ -81,6 +83,8 @@ class Frontier(NamedTuple):
         """How many there will be until nothing waits; endless if each brings another one."""
         if self.fading <= 0:
             return rest / (1 - self.found) if self.found < 1 else math.inf
+        # What is found depends on how many tasks there are, and they on what is found: the sum
+        # grows towards its limit from below, and a thousandth of it is near enough.
         tasks, before = rest, -1.0
         while tasks - before > 0.001 * tasks:
             before = tasks
@@ -109,17 +113,17 @@ def _extrapolated(seen: Course, rest: Mapping[str, int], back: float, limit: int
         if not tasks.high:
             continue
         if not sum(window.ended):
-            return Left(None, f"cannot be told: nothing of to_{name} was done lately", time.low)
+            return Left(None, f"not known: nothing of to_{name} was done lately", time.low)
         time, pace = window.time(tasks, time), window.pace(time.likely or back)
         if math.isinf(tasks.likely):
-            return Left(None, "cannot be told yet: more is found than done", time.low)
+            return Left(None, "not known yet: more is found than done", time.low)
         if time.width > WIDEST:
             why = (
                 "almost as much is found as done"
                 if tasks.width > pace.width
                 else "it goes by fits and starts"
             )
-            return Left(None, f"cannot be told yet: {why}", time.low)
+            return Left(None, f"not known yet: {why}", time.low)
     return Left(time)
 
 
@@ -143,8 +147,8 @@ class Window:
         """What the stage does in a second. The future scatters too, the less the longer it is."""
         steps = [step / self._seconds for step in self.ended]
         parts_ahead = max(1.0, ahead / self._seconds)
-        off = SCATTER * stdev(steps) * math.sqrt(1 / PARTS + 1 / parts_ahead)
-        return _around(fmean(steps), off, CALM)
+        off = SCATTER * _deviation(steps) * math.sqrt(1 / PARTS + 1 / parts_ahead)
+        return _around(sum(steps) / PARTS, off, CALM)
 
     def time(self, tasks: Range, before: Range) -> Range:
         pace = self.pace(before.likely or self._seconds * PARTS)
@@ -157,6 +161,7 @@ class Window:
     def own_tasks(self, rest: int, limit: int | None) -> Range:
         """Of a stage that finds its own work; a limit ends it before."""
         most = math.inf if limit is None else max(0.0, limit - self._total)
+        # One task that brings another never ends by itself: then what waits is the least there is.
         quick, likely, slow = self._frontiers()
         least = quick.tasks(rest)
         expected = math.inf if likely.found >= 1 else likely.tasks(rest)
@@ -185,6 +190,7 @@ class Window:
                 (early.low, late.high),
             )
         )
+        # The late share is that of the middle of its half; it has faded on from there to now.
         now = late.likely * math.exp(-seen * apart / 2)
         return (
             Frontier(min(now, late.low), quick),
@@ -194,6 +200,7 @@ class Window:
 
 
 def _fading(early: float, late: float) -> float:
+    # A half in which nothing came says little: it counts as a thousandth, not as nothing for ever.
     return math.log(early / max(late, early / 1000)) if early > late else 0.0
 
 
@@ -204,9 +211,16 @@ def _share(came: Sequence[float], ended: Sequence[float]) -> Range:
         return NOTHING
     mean = sum(came) / total
     deviations = [one - mean * other for one, other in zip(came, ended, strict=True)]
-    return _around(mean, SCATTER * stdev(deviations) * math.sqrt(len(deviations)) / total)
+    return _around(mean, SCATTER * _deviation(deviations) * math.sqrt(len(deviations)) / total)
 
 
 def _around(mean: float, off: float, least: float = 0.0) -> Range:
     off = max(off, mean * least)
     return Range(max(0.0, mean - off), mean, mean + off)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample. `statistics` has it too, but takes 4 ms to import, which
+    every look at a harvest would pay."""
+    mean = sum(values) / len(values)
+    return math.dist(values, [mean] * len(values)) / math.sqrt(len(values) - 1)

@@ -55,7 +55,7 @@ def draw(samples: Sequence[Sample], picture: Path, job: Description) -> None:
 
 
 def format_of(picture: Path) -> str:
-    """Told by the name."""
+    """By the end of its name."""
     format_ = picture.suffix.removeprefix(".").lower()
     if format_ not in FORMATS:
         raise UsageError(f"a picture is FILE.svg or FILE.png, not {picture.name!r}")

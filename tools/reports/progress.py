@@ -6,20 +6,20 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
-from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from ..base.log import file_only
 from ..base.text import plain, size
+from ..engine.executor import place_of
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
+from ..journal.pauses import Paused
 from .bars import Bar
 from .panels import lines_of
 
@@ -33,7 +33,7 @@ WAITS, WAITS_EVERY_S = "waits", 1.0
 
 
 class Progress:
-    """Call it now and then from one thread; it counts the requests as they go by."""
+    """Call it now and then from one thread."""
 
     def __init__(
         self,
@@ -45,9 +45,8 @@ class Progress:
         file: Reading | None = None,
         is_paused: Callable[[], bool] = lambda: False,
         waits: Callable[[], str] = str,
+        paused_slots: Callable[[], Paused] = dict,
     ) -> None:
-        self.requests: Counter[str] = Counter()
-        self.bytes: Counter[str] = Counter()
         self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
         self._begun = time.monotonic()
         self._line_due = self._begun + LINE_EVERY_S
@@ -55,6 +54,7 @@ class Progress:
         self._file = file  # read by the first stage, if it reads one
         self._is_paused = is_paused
         self._waits, self._waits_due = waits, self._begun
+        self._paused_slots = paused_slots
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
@@ -63,12 +63,15 @@ class Progress:
     def seconds(self) -> float:
         return time.monotonic() - self._begun
 
-    def traffic(self) -> dict[str, tuple[int, int]]:
-        """Requests and bytes of each host so far."""
-        return {host: (count, self.bytes[host]) for host, count in dict(self.requests).items()}
+    @property
+    def requests(self) -> int:
+        return 0 if self._client is None else self._client.traffic.requests
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self._client is None else self._client.traffic.bytes
 
     def __call__(self) -> None:
-        self._collect()
         if self._bars:
             self._draw()
         elif time.monotonic() >= self._line_due:
@@ -104,7 +107,8 @@ class Progress:
         for stage in self._shown:
             done, active = self._pools.done(stage), self._pools.count(stage.active)
             total = done + active + self._pools.count(stage.waiting)
-            self._bars[stage.name].show(done, total, pause, f"{active} at work" if active else "")
+            told, more = self._at_work(stage, active)
+            self._bars[stage.name].show(done, total, pause or told, more)
         for each in self._counted():
             if each.has_bar:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
@@ -119,23 +123,25 @@ class Progress:
         if WAITS in self._bars:
             self._bars[WAITS].say(text)
 
+    def _at_work(self, stage: Stage, active: int) -> tuple[str, str]:
+        """If all of a stage make a pause, and what else is to be told of its workers."""
+        paused, at_work = len(self._paused_slots().get(stage.name, ())), f"{active} at work"
+        if paused == stage.workers:
+            return "paused", at_work if active else ""
+        return "", f"{at_work}, {paused} paused" if paused else at_work if active else ""
+
     def _line(self) -> str:
         pools = " ".join(f"{name}={count}" for name, count in self._pools.counts().items())
-        pools = f"paused {pools}" if self._is_paused() else pools
+        if self._is_paused():
+            pools = f"paused {pools}"
+        elif paused := self._paused_slots():
+            names = ",".join(place_of(stage, n) for stage, slots in paused.items() for n in slots)
+            pools = f"paused={names} {pools}"
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
-        line = f"{pools}{counted} requests={self.requests.total()}"
+        line = f"{pools}{counted} requests={self.requests}"
         if self._file:
             line += f" read={self._file.packed / self._file.size:.0%}"
         return f"{line}; {plain(waits)}" if (waits := self._waits()) else line
-
-    def _collect(self) -> None:
-        try:
-            while self._client is not None:
-                exchange = self._client.exchanges.get_nowait()
-                self.requests[exchange.host] += 1
-                self.bytes[exchange.host] += exchange.size
-        except Empty:
-            return
 
 
 @contextmanager
@@ -189,7 +195,7 @@ def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]
     )
 
 
-def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
+def two_columns(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     """Two columns, numbers to the right."""
     cells = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
     left = max((len(name) for name, _ in cells), default=0)
@@ -197,9 +203,9 @@ def table(rows: Iterable[tuple[str, object]], indent: int = 2) -> str:
     return "\n".join(f"{' ' * indent}{name:<{left}}  {value:>{right}}" for name, value in cells)
 
 
-def columns(rows: Iterable[tuple[str, object]], count: int = 3) -> str:
+def side_by_side(rows: Iterable[tuple[str, object]], count: int = 3) -> str:
     """Many short rows beside each other, read downwards."""
-    lines = table(rows).splitlines()
+    lines = two_columns(rows).splitlines()
     height = max(1, -(-len(lines) // count))
     parts = [lines[at : at + height] for at in range(0, len(lines), height)]
     beside = zip_longest(*parts, fillvalue="")
@@ -216,12 +222,12 @@ def summary(
 ) -> str:
     """What a person wants to know when the harvest ends."""
     parts = [
-        _titled("Pools", columns(pools.items())),
+        _titled("Pools", side_by_side(pools.items())),
         *map(_shown, kept),
-        _titled("Failures by reason", table(failures.items())),
-        _titled("Read so far", table(read.items())),
-        _titled("This run", table(_run_rows(progress))),
-        _titled("Where things are", table(places.items())),
+        _titled("Failures by reason", two_columns(failures.items())),
+        _titled("Read so far", two_columns(read.items())),
+        _titled("This run", two_columns(_run_rows(progress))),
+        _titled("Where things are", two_columns(places.items())),
     ]
     return "\n".join(filter(None, parts))
 
@@ -236,14 +242,14 @@ def _shown(panel: Panel) -> str:
     if panel.head or panel.kind == "curve":
         return "\n".join(lines_of(panel))
     rows = [(plain(str(name)), value) for name, value, *_ in panel.rows]
-    return _titled(panel.title, columns(rows) if panel.kind == "bars" else table(rows))
+    return _titled(panel.title, side_by_side(rows) if panel.kind == "bars" else two_columns(rows))
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
-    requests, seconds = progress.requests.total(), progress.seconds
+    requests, seconds = progress.requests, progress.seconds
     rows: list[tuple[str, object]] = [
         ("requests", requests),
-        ("megabytes", round(progress.bytes.total() / 1e6)),
+        ("megabytes", round(progress.bytes / 1e6)),
         ("seconds", round(seconds)),
     ]
     return rows if seconds < 1 else [*rows, ("requests per second", round(requests / seconds))]

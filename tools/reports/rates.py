@@ -24,7 +24,7 @@ class Course:
     """
 
     def __init__(self, samples: Sequence[Sample], live: Sample | None = None) -> None:
-        self.told = len(samples)  # as many know their requests
+        self.known = len(samples)  # as many know their requests
         self.samples = [*samples, live] if live else list(samples)
         self.worked = list(_joined(self.samples))
         self.restarts = [
@@ -37,10 +37,10 @@ class Course:
         return self.worked[-1] - self.worked[0] if self.worked else 0.0
 
     @property
-    def since_told(self) -> float:
+    def since_known(self) -> float:
         """How long ago the last sample was taken, if there is a live one."""
-        is_live = 0 < self.told < len(self.samples)
-        return self.worked[-1] - self.worked[self.told - 1] if is_live else 0.0
+        is_live = 0 < self.known < len(self.samples)
+        return self.worked[-1] - self.worked[self.known - 1] if is_live else 0.0
 
     def run_seconds(self) -> float:
         """How long the last run has worked."""
@@ -55,13 +55,13 @@ class Course:
         share = (moment - begin) / (end - begin) if end > begin else 1.0
         return before + (after - before) * min(max(share, 0.0), 1.0)
 
-    def rate(self, value: Value, seconds: float | None, is_told: bool = False) -> float | None:
+    def rate(self, value: Value, seconds: float | None, is_known: bool = False) -> float | None:
         """A second, over the last `seconds` worked or the whole run; None if there are too few.
 
-        `is_told`: of what a live sample does not know.
+        `is_known`: of what a live sample does not know.
         """
-        if is_told and self.told < len(self.samples):
-            return Course(self.samples[: self.told]).rate(value, seconds)
+        if is_known and self.known < len(self.samples):
+            return Course(self.samples[: self.known]).rate(value, seconds)
         span = self.run_seconds() if seconds is None else seconds
         if len(self.samples) < 2 or not 0 < span <= self.seconds:
             return None
@@ -102,7 +102,7 @@ def is_of(key: str, name: str) -> bool:
     return name.startswith(key) if key.endswith(" ") else name == key
 
 
-def counted(key: str) -> Value:
+def count_of(key: str) -> Value:
     return lambda sample: sum(n for name, n in sample.counts.items() if is_of(key, name))
 
 

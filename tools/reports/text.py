@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
 from ..engine.job import Cell, Description, Panel
-from ..journal import facts
+from ..journal import facts, pauses
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
 from ..journal.reader import ClockWork, Group, Look
@@ -50,6 +50,10 @@ class View(NamedTuple):
     @property
     def paused_since(self) -> float | None:
         return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def paused_slots(self) -> pauses.Paused:
+        return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def left(self) -> Left:
@@ -111,7 +115,8 @@ def _share(view: View) -> str:
 
 def _whether_it_is_paused(view: View) -> str:
     if (since := view.paused_since) is None:
-        return ""
+        some = pauses.spoken(view.paused_slots, pauses.slots_in(view.seen.facts))
+        return as_typed_here(f"paused: {some}; `python main.py resume` goes on") if some else ""
     return as_typed_here(f"paused since {date(since)}; `python main.py resume` goes on")
 
 
@@ -123,37 +128,37 @@ def _whether_a_file_is_read(seen: Look) -> str:
 
 
 def _end_of(file: Path) -> str:
-    """Of a long path the end tells more."""
+    """Of a long path the end says more."""
     text = plain(str(file))
     return text if width(text) <= WIDTH - 20 else "..." + text[-(WIDTH - 25) :]
 
 
 def _whether_it_runs(view: View) -> str:
     assist = view.seen.assist
-    seconds = assist.worked + view.course.since_told
+    seconds = assist.worked + view.course.since_known
     worked = f"{duration(seconds)} worked in {amount(assist.runs, 'run')}"
     if view.running is not None:
         since = f"runs since {date(view.running.since)} (process {view.running.pid})"
         return f"{since}; {worked}" if assist.runs else since
     last = assist.samples[-1].time if assist.samples else None
-    told = f"as it was {ago(view.now - last)}" if last else ""
+    state = f"as it was {ago(view.now - last)}" if last else ""
     if not view.is_snapshot:
-        told = f"not running; last active {date(last)}" if last else "not running"
-    return "; ".join(part for part in (told, worked if assist.runs else "") if part)
+        state = f"not running; last active {date(last)}" if last else "not running"
+    return "; ".join(part for part in (state, worked if assist.runs else "") if part)
 
 
 def _time_left(view: View) -> str:
     if not any(name.startswith(("to_", "on_")) and n for name, n in view.seen.pools.items()):
         return ""
-    told = view.left
-    if told.time is not None:
-        low, likely, high = (roughly(each) for each in told.time)
+    left = view.left
+    if left.time is not None:
+        low, likely, high = (roughly(each) for each in left.time)
         text = f"about {likely} ({low} to {high})" if likely != "0 s" else "nothing is left"
-    elif told.least >= 60:
-        text = f"{told.why} (at least {roughly(told.least)})"
+    elif left.least >= 60:
+        text = f"{left.why} (at least {roughly(left.least)})"
     else:
-        text = told.why
-    return f"time left: {text}" + (_when(view) if told.time and told.time.likely > 0 else "")
+        text = left.why
+    return f"time left: {text}" + (_when(view) if left.time and left.time.likely > 0 else "")
 
 
 def _when(view: View) -> str:
@@ -178,9 +183,9 @@ def _rates(view: View) -> list[str]:
         return titled("Rates", young if view.running else [])
     rows: list[Row] = [("", "so far", *SPANS)]
     counts = view.seen.counts
-    for name, value, is_told, shown in series(view):
-        spans = [course.rate(value, span, is_told) for span in SPANS.values()]
-        last = course.samples[-1] if is_told else course.samples[-1]._replace(counts=counts)
+    for name, value, is_known, shown in series(view):
+        spans = [course.rate(value, span, is_known) for span in SPANS.values()]
+        last = course.samples[-1] if is_known else course.samples[-1]._replace(counts=counts)
         total = value(last)
         rows.append((name, shown(total), *(_rate_text(each, shown) for each in spans)))
     return beside("Rates", table(rows))
@@ -197,7 +202,7 @@ def series(view: View) -> list[tuple[str, Value, bool, Shown]]:
     counted = [(titles.get(each, plain(each)), rates.done(each)) for each in done]
     for title, key in view.job.series:
         if any(rates.is_of(key, name) for name in seen.tally):
-            counted.append((title, rates.counted(key)))
+            counted.append((title, rates.count_of(key)))
     rows: list[tuple[str, Value, bool, Shown]] = [(*each, False, _number) for each in counted]
     return [*rows, ("requests", rates.requests, True, _number), ("bytes", rates.size, True, size)]
 
@@ -252,8 +257,8 @@ def _assist(view: View) -> list[str]:
         rows.append(("transport", "none so far"))
     if view.copies:
         newest, number = view.copies[-1], amount(len(view.copies), "snapshot")
-        told = f"{number}, the newest {ago(view.now - newest.time)} ({size(newest.size)})"
-        rows.append(("kept", told))
+        text = f"{number}, the newest {ago(view.now - newest.time)} ({size(newest.size)})"
+        rows.append(("kept", text))
     return titled("Assist", table(rows, left=(0, 1), yielding=1))
 
 

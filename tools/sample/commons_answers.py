@@ -77,8 +77,8 @@ def _fault(query: Mapping[str, str]) -> Reply | None:
     """The API answers most mistakes with status 200."""
     for key, allowed in (("action", "query"), ("format", "json"), ("generator", "search")):
         if query.get(key) != allowed:
-            told = f'Unrecognized value for parameter "{key}": {query.get(key, "")}.'
-            return _error("badvalue", told)
+            reason = f'Unrecognized value for parameter "{key}": {query.get(key, "")}.'
+            return _error("badvalue", reason)
     if not query.get("gsrsearch", "").strip():
         return _error("missingparam", 'The "gsrsearch" parameter must be set.')
     for key in ("gsrlimit", "gsroffset", _URL_WIDTH):
@@ -89,8 +89,8 @@ def _fault(query: Mapping[str, str]) -> Reply | None:
     return None
 
 
-def _error(code: str, told: str) -> Reply:
-    answer = json_reply({"error": {"code": code, "info": told}, "servedby": "sample"})
+def _error(code: str, reason: str) -> Reply:
+    answer = json_reply({"error": {"code": code, "info": reason}, "servedby": "sample"})
     return Reply(answer.status, answer.body, headers={"MediaWiki-API-Error": code})
 
 

@@ -46,7 +46,7 @@ _NO_FILE = b"<!DOCTYPE html>\n<title>Sign in</title>\n<p>You must sign in to see
 
 
 class Content(NamedTuple):
-    """A whole file, and what a provider tells about it."""
+    """A whole file, and what a provider says about it."""
 
     body: bytes
     size: tuple[int, int] | None = None

@@ -149,8 +149,8 @@ class INaturalist:
         }
 
 
-def _error(status: int, told: str) -> Reply:
-    return json_reply({"error": told, "status": status}, status)
+def _error(status: int, reason: str) -> Reply:
+    return json_reply({"error": reason, "status": status}, status)
 
 
 def _listing(
@@ -159,8 +159,8 @@ def _listing(
     size = number(query, "per_page", per_page, largest)
     page = max(1, number(query, "page", 1, _DEEPEST))
     shown = results[(page - 1) * size : page * size]
-    told = {"total_results": len(results), "page": page, "per_page": size, "results": shown}
-    return json_reply(told)
+    answer = {"total_results": len(results), "page": page, "per_page": size, "results": shown}
+    return json_reply(answer)
 
 
 def _is_found(file: File, query: Mapping[str, str]) -> bool:

@@ -61,11 +61,11 @@ class MediaServers:
             process.kill()
             process.communicate()
 
-    def _addresses(self, told: IO[bytes]) -> dict[str, str]:
-        is_told, _, _ = select.select([told], [], [], self._start_s)
-        line = told.readline() if is_told else b""
+    def _addresses(self, output: IO[bytes]) -> dict[str, str]:
+        is_said, _, _ = select.select([output], [], [], self._start_s)
+        line = output.readline() if is_said else b""
         if not line:
-            when = f" within {self._start_s:g} seconds" if not is_told else "; the reason is above"
+            when = f" within {self._start_s:g} seconds" if not is_said else "; the reason is above"
             raise Unreachable(f"the sample's media servers did not start{when}")
         addresses: dict[str, str] = json.loads(line)
         return addresses

@@ -12,8 +12,10 @@ from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
+from ..add import KINDS
+
 PROVIDERS = ("commons", "openverse", "inaturalist")
-WANTED = {"image": 1, "audio": 1, "visual": 1}
+WANTED = dict.fromkeys(KINDS, 1)
 
 FLAWS = (
     ("html", "image"),  # a web page under the name of a picture

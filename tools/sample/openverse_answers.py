@@ -74,8 +74,8 @@ def _fault(query: Mapping[str, str]) -> Reply | None:
             return _invalid(key, "A valid integer is required.")
     size = int(query.get("page_size", _LARGEST_PAGE))
     if size > _LARGEST_PAGE:
-        told = f"page_size must be between 1 & {_LARGEST_PAGE} for anonymous requests."
-        return _refusal(401, told)
+        reason = f"page_size must be between 1 & {_LARGEST_PAGE} for anonymous requests."
+        return _refusal(401, reason)
     if size * int(query.get("page", "1")) > _DEEPEST:
         return _refusal(401, f"Only the first {_DEEPEST} results can be reached.")
     if len(query.get("q", "")) > _LONGEST_QUERY:
@@ -87,12 +87,12 @@ def _fault(query: Mapping[str, str]) -> Reply | None:
     return None
 
 
-def _refusal(status: int, told: str) -> Reply:
-    return json_reply({"detail": told}, status)
+def _refusal(status: int, reason: str) -> Reply:
+    return json_reply({"detail": reason}, status)
 
 
-def _invalid(key: str, told: str) -> Reply:
-    return json_reply({"detail": {key: [told]}}, 400)
+def _invalid(key: str, reason: str) -> Reply:
+    return json_reply({"detail": {key: [reason]}}, 400)
 
 
 def _values(query: Mapping[str, str], key: str) -> list[str]:

@@ -34,7 +34,7 @@ Address = Callable[[str], str | None]
 
 
 class View(NamedTuple):
-    """A concept and everything its page tells of it."""
+    """A concept and everything its page says of it."""
 
     concept: str
     media: Sequence[Media]
@@ -141,9 +141,9 @@ def _end(concept: str, here: str, address: Address) -> Html:
 
 def _sense(concept: str) -> Html:
     sense, language = uri.sense(concept), uri.language(concept)
-    told = [] if language in ("en", None) else [str(language)]
-    told += sense.split("/") if sense else []
-    return element("small", f" {text_of(', '.join(told))}", class_="sense") if told else Html()
+    words = [] if language in ("en", None) else [str(language)]
+    words += sense.split("/") if sense else []
+    return element("small", f" {text_of(', '.join(words))}", class_="sense") if words else Html()
 
 
 def _surface(text: str | None) -> Html:
@@ -156,8 +156,8 @@ def _surface(text: str | None) -> Html:
 
 
 def _sources(relations: Sequence[Relation]) -> Iterator[Html]:
-    told = {(each.dataset, each.license) for each in relations if each.dataset or each.license}
-    for dataset, licence in sorted(told, key=str)[:SHOWN]:
+    sources = {(each.dataset, each.license) for each in relations if each.dataset or each.license}
+    for dataset, licence in sorted(sources, key=str)[:SHOWN]:
         words = " under ".join(filter(None, (dataset, licence)))
         yield element("p", f"Relations of {text_of(words)}")
 
@@ -216,8 +216,8 @@ def _cover(view: View, album: Album) -> Html:
 
 
 def _chips(counts: dict[str, int]) -> Html:
-    told = (counted(number, WORDS[kind]) for kind, number in counts.items() if number)
-    return element("ul", *(element("li", each) for each in told), class_="chips")
+    chips = (counted(number, WORDS[kind]) for kind, number in counts.items() if number)
+    return element("ul", *(element("li", each) for each in chips), class_="chips")
 
 
 def counted(number: int, word: str) -> str:

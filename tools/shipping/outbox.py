@@ -28,7 +28,9 @@ import orjson
 from ..base.files import sync
 from ..base.locks import is_locked_now
 from ..errors import StopHarvest, Unavailable
-from ..media.ledger import BOOKS, FILES, Ledger, divide
+from ..media.ledger import Ledger
+from ..media.ledger_lines import BOOKS, FILES
+from ..media.ledger_split import divide
 from .batch import CONTENT, DAMAGED, PLAN, Batch, append, lines, read_batch
 from .volume import Member, cut
 
@@ -85,6 +87,7 @@ class Outbox:
         with self._translating():
             (closing / CONTENT).mkdir(parents=True)
             self._weights[name] = ledger.bytes
+            # Under a name that `complete` looks for: a crash amid the renames leaves no half batch.
             ledger.hand_over(closing / CONTENT)
             sync(closing / CONTENT)
             closing.replace(self._folder / name)
@@ -98,6 +101,7 @@ class Outbox:
                 (closing / CONTENT).mkdir(exist_ok=True)
                 ledger.hand_over(closing / CONTENT)
                 closing.replace(closing.with_suffix(""))
+            # It stands among the shipped before it is removed, so what is still here is a remnant.
             arrived = {each["batch"] for each in self.shipped()}
             for name in arrived.intersection(self.names()):
                 _clear(self._folder / name)

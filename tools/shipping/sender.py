@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from ..base.backoff import pause_after
 from ..errors import Interrupted, NoRoom, Unavailable
 from .batch import Batch
+from .pipeline import CHUNK
 from .settings import TransportSettings
-from .sftp import CHUNK, Node
+from .sftp import Node
 from .volume import MemberLost, Volume
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ class Sender(Thread):
         sha256 = self._volumes.batch.sent.get(volume.name) if is_there else None
         if sha256 is None:  # else it is not read again: what is here may have got worse since
             sha256 = self._brought(node, volume, path, is_there)
-        told = node.hash_of(path, volume.size)
-        if told is not None and told != sha256:
+        found = node.hash_of(path, volume.size)
+        if found is not None and found != sha256:
             node.remove(path)
             raise Unavailable(f"{volume.name} arrived damaged at {node.place}")
-        self._volumes.sent(volume, sha256, is_proven=told is not None)
+        self._volumes.sent(volume, sha256, is_proven=found is not None)
         self._tries.succeeded()
         self._shown = 0
 

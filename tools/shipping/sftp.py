@@ -2,119 +2,36 @@
 
 Promise: a file has its name on the node only after every single write was answered with yes.
 Nothing waits longer than its timeout while nothing arrives.
-
-Limit: paramiko pipelines writes but looks at few of their answers. The answers are collected here,
-by two calls of paramiko that are not public; a test against real servers watches over them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
-from threading import Event, Thread
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import paramiko
 from paramiko.sftp import (
     CMD_CLOSE,
     CMD_EXTENDED,
     CMD_OPEN,
-    CMD_STATUS,
-    CMD_WRITE,
-    SFTP_FAILURE,
     SFTP_FLAG_CREATE,
     SFTP_FLAG_TRUNC,
     SFTP_FLAG_WRITE,
-    SFTP_OK,
-    SFTP_OP_UNSUPPORTED,
-    int64,
 )
 
 from ..errors import NoRoom
+from .pipeline import CHUNK, Pipeline, Refused, Requests
 from .settings import TransportSettings
 from .ssh import WINDOW, Login
 
-CHUNK = 255 * 1024  # what OpenSSH takes in one write
-AHEAD = 2**24  # bytes that may wait for their answers
 MOST_TEXT = 2**20  # bytes of a small file that is read
 EMPTY = hashlib.sha256().hexdigest()
 HASHERS = ("openssl dgst -sha256 -r {0}", "sha256sum -- {0} || shasum -a 256 -- {0}")
 """The first uses what the processor has for it, which makes it several times as fast."""
 SLOWEST_HASH = 10_000_000  # bytes a second
-
-
-class Refused(OSError):
-    """The node has answered, and its answer is no."""
-
-
-class Answers:
-    """Counts what the node has taken; paramiko hands every answer to it."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[int, int] = {}  # bytes of each request without an answer
-        self.bytes = 0  # of all of them
-        self.refused: str | None = None
-        self.code = SFTP_OK  # the last one that was told
-
-    def expect(self, number: int, size: int) -> None:
-        self.waiting[number] = size
-        self.bytes += size
-
-    def _async_response(self, kind: int, message: paramiko.Message, number: int) -> None:
-        self.bytes -= self.waiting.pop(number, 0)
-        self.code = message.get_int() if kind == CMD_STATUS else SFTP_FAILURE
-        if self.code != SFTP_OK:
-            self.refused = self.refused or message.get_text() or "no reason given"
-
-
-class Requests(paramiko.SFTPClient):
-    """A large request goes out in many packets; paramiko would copy what is left of it for each."""
-
-    def _write_all(self, out: bytes) -> None:
-        channel: Any = self.get_channel()  # its types do not know that it takes a view
-        left = memoryview(out)
-        while left:
-            sent = channel.send(left)
-            if not sent:
-                raise EOFError
-            left = left[sent:]
-
-
-class Watch(Thread):
-    """Hangs up on a node that takes nothing any more: where the system has no room for what is
-    written, paramiko waits for ever."""
-
-    def __init__(self, seconds: float, hang_up: Callable[[], None]) -> None:
-        super().__init__(name="transport watch", daemon=True)
-        self.since: float | None = None  # when the write that is made now began
-        self._seconds = seconds
-        self._hang_up = hang_up
-        self._has_hung_up = False
-        self._is_over = Event()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        self._is_over.set()
-        self.join()
-        if self._has_hung_up:
-            raise TimeoutError from error
-
-    def run(self) -> None:
-        while not self._is_over.wait(self._seconds / 2):
-            since = self.since
-            if since is not None and time.monotonic() - since > self._seconds:
-                self._has_hung_up = True
-                self._hang_up()
-                return
 
 
 class Node:
@@ -145,7 +62,7 @@ class Node:
 
     def size_of(self, path: str) -> int | None:
         """None if there is no such file."""
-        with self._translating(f"does not tell of {path}"):
+        with self._translating(f"says nothing of {path}"):
             try:
                 facts = self._sftp.stat(path)
             except FileNotFoundError:
@@ -213,42 +130,14 @@ class Node:
             attributes = paramiko.SFTPAttributes()
             handle = self._sftp._request(CMD_OPEN, path, flags, attributes)[1].get_binary()
             try:
-                self._write(handle, chunks, begin)
-                self._sync(handle)
+                pipeline = Pipeline(self._sftp, handle, self._timeout_s, self._login.close)
+                pipeline.write(chunks, begin)
+                pipeline.sync()
             except Refused as error:  # what was written behind it hides the gap
                 reason = self._full(path) or error
                 self.remove(path)
                 raise reason from None
             self._sftp._request(CMD_CLOSE, handle)
-
-    def _write(self, handle: bytes, chunks: Iterable[bytes], at: int) -> None:
-        answers, sftp = Answers(), self._sftp
-        with Watch(self._timeout_s, self._login.close) as watch:
-            for chunk in chunks:
-                watch.since = time.monotonic()
-                number = sftp._async_request(answers, CMD_WRITE, handle, int64(at), chunk)
-                watch.since = None
-                answers.expect(number, len(chunk))
-                at += len(chunk)
-                while answers.bytes > AHEAD or sftp.get_channel().recv_ready():
-                    self._take_answer(answers)
-        while answers.waiting:
-            self._take_answer(answers)
-
-    def _sync(self, handle: bytes) -> None:
-        """Onto the disk, where the server knows how to."""
-        answers, sftp = Answers(), self._sftp
-        request = sftp._async_request(answers, CMD_EXTENDED, "fsync@openssh.com", handle)
-        answers.expect(request, 0)
-        while answers.waiting:
-            sftp._read_response()
-        if answers.refused is not None and answers.code != SFTP_OP_UNSUPPORTED:
-            raise Refused(answers.refused)
-
-    def _take_answer(self, answers: Answers) -> None:
-        self._sftp._read_response()
-        if answers.refused is not None:
-            raise Refused(answers.refused)
 
     def _full(self, path: str) -> NoRoom | None:
         """OpenSSH says no more than "Failure"; a full disk must be asked for."""
@@ -260,7 +149,7 @@ class Node:
     # --- what the node says ----------------------------------------------------------------
 
     def free(self, folder: str) -> int | None:
-        """Bytes we may still write there; None if the node does not tell."""
+        """Bytes we may still write there; None if the node does not say."""
         try:
             _, answer = self._sftp._request(CMD_EXTENDED, "statvfs@openssh.com", folder)
             _, fragment, _, _, available = (answer.get_int64() for _ in range(5))
@@ -270,11 +159,11 @@ class Node:
 
     def hash_of(self, path: str, size: int) -> str | None:
         """The node's own SHA-256; None where no command may be run."""
-        with self._translating(f"does not tell the hash of {path}"):
+        with self._translating(f"does not give the hash of {path}"):
             return self._hash(self._sftp.normalize(path), size)
 
     def can_hash(self) -> bool:
-        with self._translating("does not tell whether it runs commands"):
+        with self._translating("does not say whether it runs commands"):
             return self._hash("/dev/null", 0) == EMPTY
 
     def _hash(self, path: str, size: int) -> str | None:

@@ -74,6 +74,7 @@ class Volume:
 
 def header(member: Member) -> bytes:
     """Nothing of this computer is in it."""
+    # No time, owner or mode of the file: it would give other bytes after a copy or a restore.
     info = tarfile.TarInfo(member.path)
     info.size, info.mode = member.bytes, 0o644
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
@@ -109,7 +110,7 @@ def _content(path: Path, member: Member) -> Iterator[bytes]:
         with os.fdopen(os.open(path, FLAGS), "rb", 0) as file:
             while chunk := file.read(READ):
                 size += len(chunk)
-                if size > member.bytes:
+                if size > member.bytes:  # more would shift everything behind it in the volume
                     break
                 sha256.update(chunk)
                 yield chunk

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.worlds.conceptnet import line as line_of
 from tools.conceptnet.dump import sieve as sieve_of
-from tools.conceptnet.dump.faults import MOST_TOLD, Faults
+from tools.conceptnet.dump.faults import MOST_LOGGED, Faults
 from tools.conceptnet.dump.lines import BEGINNING, Chunk, Position
 from tools.conceptnet.dump.row import Row, information, row_of
 from tools.conceptnet.dump.sieve import Sieve
@@ -281,7 +281,7 @@ def test_the_summary_is_a_sentence(caplog: pytest.LogCaptureFixture) -> None:
         faults.note(number, "short")
     assert str(faults.summary()).startswith("102 malformed lines were skipped: line 1,234, 1,300, ")
     assert str(faults.summary()).endswith(" and others")
-    assert len(caplog.records) == MOST_TOLD
+    assert len(caplog.records) == MOST_LOGGED
 
 
 def test_long_last_columns_are_not_held_in_memory() -> None:

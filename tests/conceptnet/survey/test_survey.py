@@ -201,7 +201,7 @@ BAD = {
 def noted(path: Path) -> tuple[list[tuple[int, str]], int]:
     faults = Faults(path, 1000)
     rows = sum(1 for chunk in Lines(path).chunks() for _ in Sieve(None, faults)(chunk))
-    return faults.told, rows
+    return faults.logged, rows
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
@@ -230,7 +230,7 @@ def test_spoilt_bytes_are_judged_as_whoever_reads_the_file_would(tmp_path: Path,
     faults = Faults(path, 1000)
     coder = Coder(DEFAULT_FILTER, faults)
     rows = sum(len(coder(chunk).relations) for chunk in Lines(path).chunks())
-    assert (faults.told, rows) == noted(path)
+    assert (faults.logged, rows) == noted(path)
 
 
 def test_a_repetition_is_found_where_one_chunk_ends_and_the_next_begins(tmp_path: Path) -> None:

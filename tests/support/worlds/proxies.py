@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tests.support.worlds.faults import HTML, SocketServer, answer, read_head
 
-Mode = Literal["works", "dead", "407", "own page"]
+Mode = Literal["works", "tells", "dead", "407", "own page"]
 
 
 def closed_port() -> int:
@@ -23,9 +23,19 @@ def closed_port() -> int:
         return port
 
 
+class Unreached(Exception):
+    def __init__(self, refusal: bytes) -> None:
+        super().__init__()
+        self.refusal = refusal
+
+
 class Proxy(SocketServer):
-    """`asked` counts requests and tunnels, `outgoing` holds the addresses targets see, `fetched`
+    """A target that cannot be reached makes it hang up, or, if it `tells`, say so.
+
+    `asked` counts requests and tunnels, `outgoing` holds the addresses targets see, `fetched`
     the addresses of what it was asked for without a tunnel."""
+
+    refusal = b""
 
     def __init__(self, user: str = "", password: str = "", mode: Mode = "works") -> None:
         super().__init__()
@@ -45,14 +55,20 @@ class Proxy(SocketServer):
         if self.mode == "dead":
             self.asked += 1
             return
-        self.converse(connection)
+        try:
+            self.converse(connection)
+        except Unreached as error:
+            connection.sendall(error.refusal)
 
     def converse(self, connection: socket.socket) -> None:
         raise NotImplementedError
 
     @contextmanager
     def reach(self, host: str, port: int) -> Iterator[socket.socket]:
-        target = socket.create_connection((host, port), timeout=5)
+        try:
+            target = socket.create_connection((host, port), timeout=5)
+        except OSError:
+            raise Unreached(self.refusal if self.mode == "tells" else b"") from None
         self.outgoing.add(target.getsockname())
         try:
             yield self.adopt(target)
@@ -74,6 +90,8 @@ class Proxy(SocketServer):
 
 
 class HttpProxy(Proxy):
+    refusal = answer(502)
+
     def converse(self, connection: socket.socket) -> None:
         request = read_head(connection)
         if request is None:
@@ -128,6 +146,7 @@ class HttpProxy(Proxy):
 
 class Socks5Proxy(Proxy):
     scheme = "socks5h"
+    refusal = b"\x05\x05\x00\x01" + bytes(6)
 
     def converse(self, connection: socket.socket) -> None:
         self.asked += 1

@@ -1,4 +1,4 @@
-"""Lines that cannot be read: counted, told with their numbers, bearable up to a limit."""
+"""Lines that cannot be read: counted, logged with their numbers, bearable up to a limit."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...errors import UsageError
 
 logger = logging.getLogger(__name__)
 
-MOST_TOLD = 20
+MOST_LOGGED = 20
 
 
 class Faults:
-    """`known` is how many an earlier run has met already, `told` which of them it has told."""
+    """`known` is how many an earlier run has met already, `logged` which of them it has logged."""
 
     def __init__(
-        self, path: Path, most: int, known: int = 0, told: Iterable[tuple[int, str]] = ()
+        self, path: Path, most: int, known: int = 0, logged: Iterable[tuple[int, str]] = ()
     ) -> None:
         self.number = known
-        self.told = list(told)
+        self.logged = list(logged)
         self._path = path
         self._most = most
 
@@ -28,15 +28,15 @@ class Faults:
         """Skip this line; raises UsageError if there are too many of them."""
         self.number += 1
         self._require_few(line, reason)
-        if len(self.told) < MOST_TOLD and (line, reason) not in self.told:
-            self.told.append((line, reason))
+        if len(self.logged) < MOST_LOGGED and (line, reason) not in self.logged:
+            self.logged.append((line, reason))
             logger.warning("line %d of %s is skipped: %s", line, self._path.name, reason)
 
-    def add(self, number: int, told: Iterable[tuple[int, str]]) -> None:
-        """What others met in their part of the file; they have told of it."""
+    def add(self, number: int, logged: Iterable[tuple[int, str]]) -> None:
+        """What others met in their part of the file; they have logged it."""
         self.number += number
-        self.told = [*self.told, *told][:MOST_TOLD]
-        for line, reason in self.told[-1:]:
+        self.logged = [*self.logged, *logged][:MOST_LOGGED]
+        for line, reason in self.logged[-1:]:
             self._require_few(line, reason)
 
     def _require_few(self, line: int, reason: str) -> None:
@@ -61,8 +61,8 @@ class Faults:
         if not self.number:
             return None
         what = "malformed line was" if self.number == 1 else "malformed lines were"
-        named = ", ".join(f"{line:,}" for line, _ in self.told)
-        others = " and others" if self.number > len(self.told) else ""
+        named = ", ".join(f"{line:,}" for line, _ in self.logged)
+        others = " and others" if self.number > len(self.logged) else ""
         return f"{self.number:,} {what} skipped" + (f": line {named}{others}" if named else "")
 
 

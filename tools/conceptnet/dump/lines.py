@@ -2,7 +2,7 @@
 
 Promise: every byte comes once and in order, a chunk ends where a line ends, and memory stays flat
 whatever the file holds. A file that ends too early or is damaged is named as such, with the line
-up to which it was read. `.gz` and `.zst` are told by the file's first bytes, not by its name.
+up to which it was read. `.gz` and `.zst` are known by the file's first bytes, not by its name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 
 class Lines:
-    """`packed` tells how many bytes of the file have been read, for whoever shows progress."""
+    """`packed` is how many bytes of the file have been read, for whoever shows progress."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 def row_of(line: bytes) -> Row:
-    """Without its line end. ValueError tells what is wrong."""
+    """Without its line end. ValueError says what is wrong."""
     try:
         columns = line.decode().split("\t")
     except UnicodeDecodeError:

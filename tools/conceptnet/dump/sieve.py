@@ -78,9 +78,11 @@ class Sieve:
         text = chunk.text if chunk.text.endswith(b"\n") else chunk.text + b"\n"
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
+        # Eight bytes are read from any place on, so there must be eight behind the last one.
         held = np.frombuffer(text + bytes(WORD), np.uint8)
         ends = np.flatnonzero(held == LINE_END)
         tabs = np.flatnonzero(held == TAB)
+        # The right number of tabs does not say that each line has its four: that is looked at next.
         if len(tabs) != 4 * len(ends):
             return self._one_by_one(chunk, text)
         columns = tabs.reshape(-1, 4)

@@ -19,7 +19,7 @@ from ...engine.stage import Done, Found, Task
 from ...errors import Fatal, UsageError
 from ..index.build import sha256_of
 from ..rules import KEPT, Filter, is_groundable
-from .faults import MOST_TOLD, Faults
+from .faults import MOST_LOGGED, Faults
 from .lines import BEGINNING, Chunk, Lines, Position
 from .row import relation_of
 from .sieve import Sieve
@@ -64,9 +64,9 @@ class Streamer:
             self._require_some()
 
     def _require_some(self) -> None:
-        """A long file is believed, and a damaged one: both are told of where they end."""
+        """A long file is believed, and a damaged one: both are reported where they end."""
         path = self.lines.path
-        faults = Faults(path, self._most_malformed, told=MOST_TOLD * [(0, "")])  # silently
+        faults = Faults(path, self._most_malformed, logged=MOST_LOGGED * [(0, "")])  # silently
         sieve, lines = Sieve(self._wanted, faults), 0
         try:
             for chunk in islice(Lines(path).chunks(), 2):
@@ -78,10 +78,10 @@ class Streamer:
             return
         faults.require_some(lines)
 
-    def told(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """How far the file is read."""
-        told = {"lines": self._tallied(LINES), "malformed lines": self._tallied(MALFORMED)}
-        return told if told["malformed lines"] else {"lines": told["lines"]}
+        counts = {"lines": self._tallied(LINES), "malformed lines": self._tallied(MALFORMED)}
+        return counts if counts["malformed lines"] else {"lines": counts["lines"]}
 
     def __call__(self, task: Task) -> Done:
         begin = self._wind()
@@ -105,8 +105,8 @@ class Streamer:
         if self._reader is None or committed != self._at:
             path = self.lines.path
             self._malformed = self._tallied(MALFORMED)
-            told = self._faults.told  # this stretch may be read a second time
-            self._faults = Faults(path, self._most_malformed, self._malformed, told)
+            logged = self._faults.logged  # this stretch may be read a second time
+            self._faults = Faults(path, self._most_malformed, self._malformed, logged)
             self._sieve = Sieve(self._wanted, self._faults)
             self._reader, self._at = self.lines.chunks(committed), committed
             self._is_ended = False

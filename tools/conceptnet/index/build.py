@@ -111,7 +111,7 @@ class Builder:
         path, part = self._lines.path, self._part
         share = Share(path, self._wanted, part, self._stretch, self._most_malformed)
         make_all(share, _processes(self._lines.size), self._show)
-        found = self._tell_malformed()
+        found = self._report_malformed()
         folders = sorted(each.parent for each in self._part.glob("*/*/text"))
         row_bits = join(folders, _bases(folders), self._part)
         note = sealed(self._part, {**self._note, "malformed": found, "row_bits": row_bits})
@@ -144,8 +144,8 @@ class Builder:
         keys = ("format", "sha256", *(("filter", "stretch") if part == self._part else ()))
         return all(note.get(key) == self._note[key] for key in keys)
 
-    def _tell_malformed(self) -> int:
-        """How many lines were skipped, told once all have been read."""
+    def _report_malformed(self) -> int:
+        """How many lines were skipped, logged once all have been read."""
         faults, lines = Faults(self._lines.path, self._most_malformed), 0
         for note in map(read, sorted(self._part.glob(f"*/{NOTE}"))):
             faults.add(note["malformed"], note["told"])
@@ -180,7 +180,7 @@ def _indexes(home: Path, suffix: str = "") -> list[Path]:
 
 
 def _is_of(made: dict[str, Any], path: Path) -> bool:
-    """Is this the file the index was made of? Its time tells at once, its hash for certain."""
+    """Is this the file the index was made of? Its time says so at once, its hash for certain."""
     now = path.stat()
     if made["size"] != now.st_size:
         return False

@@ -23,8 +23,10 @@ from xxhash import xxh3_64_intdigest
 # for another seed and another name.
 START, END, EDGE = b"s", b"e", b"a"
 
+# The hash gets what the row leaves of 64 bits. Nodes that 40 bits do not keep apart are few enough
+# to be listed.
 ROW_BITS = 24  # in one segment, and in an index that has no more rows
-MOST_AT_ONCE = 4_000_000
+MOST_AT_ONCE = 4_000_000  # numbers: joining takes as much memory however long the lists are
 KEYS, HASHES, SHARED = "keys", "hashes", "shared"
 
 
@@ -37,6 +39,7 @@ class Keys:
 
     def having(self, uri: str, side: bytes) -> list[int]:
         """Rows that begin (START) or end (END) at a node or below it, or are it (EDGE)."""
+        # All rows of a node are the numbers from its hash with row 0 up to the next hash.
         numbers, first = self._numbers, hashed(uri, side) & self._hash
         begin = bisect_left(numbers, first)
         end = bisect_left(numbers, first + self._step, begin)
@@ -77,6 +80,7 @@ class KeysWriter:
             self._rows.append(row)
 
     def write(self, folder: Path) -> None:
+        # The whole hashes go along: only by them is it seen which nodes share a cut one.
         hashes, rows = np.asarray(self._hashes, np.uint64), np.asarray(self._rows, np.uint64)
         numbers = _cut(hashes, ROW_BITS) | rows
         numbers.sort()
@@ -102,6 +106,7 @@ def join(segments: Sequence[Path], bases: Sequence[int], into: Path) -> int:
             file.write(together.tobytes())
     with (into / SHARED).open("wb") as file:
         for lists in _pieces([each / HASHES for each in segments], row_bits):
+            # Different hashes that are alike when they are cut are those of different nodes.
             cut = _cut(_different(np.concatenate([np.empty(0, np.uint64), *lists])), row_bits)
             file.write(_different(cut[1:][cut[1:] == cut[:-1]]).tobytes())
     return row_bits
@@ -112,6 +117,7 @@ def _pieces(parts: Sequence[Path], row_bits: int) -> Iterator[list[Any]]:
     lists = [np.asarray(mapped(part, "Q")) for part in parts]
     pieces = 1 + sum(map(len, lists)) // MOST_AT_ONCE
     cuts = [np.uint64(number * ((1 << 64) // pieces)) for number in range(1, pieces)]
+    # Cut as the hashes are, or the rows of one node would fall into two pieces.
     cuts = [_cut(each, row_bits) for each in cuts]
     places = [[0, *np.searchsorted(each, cuts).tolist(), len(each)] for each in lists]
     for piece in range(pieces):

@@ -31,7 +31,7 @@ NOTE = "note.json"
 PATIENCE_S = 10.0
 
 Show = Callable[[int, int], object]
-"""Told how many bytes of the file are read, and how many there are."""
+"""Called with how many bytes of the file are read, and how many there are."""
 
 
 class Share(NamedTuple):
@@ -92,7 +92,7 @@ class Stretch:
         if not self._is_ours:
             return
         self._finish_segment()
-        faults = {"malformed": self._faults.number, "told": self._faults.told}
+        faults = {"malformed": self._faults.number, "told": self._faults.logged}
         write_note(self._part / NOTE, {"lines": self._lines, **faults})
         reveal(self._part, self._final)
 

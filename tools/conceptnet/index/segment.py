@@ -31,6 +31,7 @@ from ...uri import assertion
 from ..dump.row import Row
 from .keys import EDGE, END, START, KeysWriter, mapped
 
+# A segment is gathered in memory before it is written: rows cost some bytes each, origins a text.
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
 BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
@@ -77,6 +78,7 @@ class SegmentWriter:
         self._weight.append(info.weight)
         self._keys.add_node(number, start, START)
         self._keys.add_node(number, end, END)
+        # Most URIs follow from relation and ends, by which they are found; only odd ones get a key.
         if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
             self._keys.add(number, uri, EDGE)
         self._waiting.append(line)
@@ -124,6 +126,7 @@ class Segment:
         self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
+        # By a proxy: a cache that held the segment itself would keep it, and its files, for ever.
         self.lines = lru_cache(maxsize=4096)(partial(Segment._lines, proxy(self)))
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 Promise: what `pages` says goes out as `server` does it. Past its limits a client gets the
 original's 429: HTML, and no Retry-After.
-Limits: those of `server`, which is why it listens on loopback unless told otherwise.
+Limits: those of `server`, which is why it listens on loopback unless asked otherwise.
 """
 
 from __future__ import annotations

@@ -29,12 +29,13 @@ from ..dump.sieve import TAB, WORD, Places, Sieve, Words, beginning, has_beginni
 from ..rules import Filter, relation_name
 
 MOST_NAMES = 1000
-MOST_INFORMATION = 4096
+MOST_INFORMATION = 4096  # texts that are remembered; what comes later is parsed each time
 PIECE = 1 << 16  # bytes looked at together: what the processor's cache holds goes twice as fast
 OTHERS = 0  # the code of every name beyond the first thousand
 NO_LANGUAGE = ""
 
 WEIGHTS = ("below 0.5", "0.5 to 1", "exactly 1", "1 to 2", "2 to 4", "4 and more")
+# The next number after 1 makes "exactly 1" a class of its own, as most weights are.
 _EDGES = (0.5, 1.0, nextafter(1.0, inf), 2.0, 4.0)
 SHARES = 2 * len(WEIGHTS)
 """How many codes a dataset has: for each class of weight, too light and heavy enough."""
@@ -80,7 +81,7 @@ class Names(dict[str, int]):
 
 
 class _Shares(dict[bytes, int]):
-    """The code of an information. ValueError tells what is wrong with it.
+    """The code of an information. ValueError says what is wrong with it.
 
     Thousands of lines have the same, but for a sentence; so most need not be parsed.
     """
@@ -161,6 +162,7 @@ class Coder:
         lengths = ends - begins
         if lengths.min() < WORD or text.startswith(f"{self._sieve.last}\t".encode()):
             return True
+        # Length, end and middle leave next to nothing over to be compared as texts.
         alike = lengths[1:] == lengths[:-1]
         for words in (layout.words[ends - WORD], layout.words[begins + lengths // 2]):
             alike &= words[1:] == words[:-1]
@@ -181,6 +183,7 @@ class Coder:
 
     def _languages(self, text: bytes, layout: _Layout, column: int) -> Places:
         """Languages of two and three letters for all lines together, others one by one."""
+        # `/c/en/` ends at byte 5, `/c/grc/` at byte 6: both are within the first eight.
         firsts = layout.words[layout.begins[:, column]]
         known = np.where(_byte(firsts, 5) == _SLASH, _cut(firsts, 6), np.uint64(0))
         known = np.where((known == 0) & (_byte(firsts, 6) == _SLASH), _cut(firsts, 7), known)
@@ -237,10 +240,12 @@ def _layout(chunk: Chunk) -> _Layout | None:
 
 def _marks(held: NDArray[np.uint8]) -> Places:
     """Tabs and line ends."""
+    # One comparison for both: less than a tab wraps around and becomes large.
     return np.flatnonzero(held - np.uint8(TAB) <= LINE_END - TAB)
 
 
 def _check_utf8(text: bytes) -> None:
+    # In pieces, so that no second copy of the chunk is made; one may end amid a character.
     view, at = memoryview(text), 0
     while at < len(text):
         at += utf_8_decode(view[at : at + PIECE], "strict", at + PIECE >= len(text))[1]

@@ -25,7 +25,7 @@ LONGEST_NAME = 26
 
 
 def draw(found: Findings, picture: Path) -> None:
-    """Written whole or not at all; the name tells the format."""
+    """Written whole or not at all; the name says the format."""
     write(picture, lambda: figure(found))
 
 

@@ -93,15 +93,15 @@ def _percent(share: Share) -> str:
 
 
 def as_json(found: Findings, wanted: Filter) -> str:
-    told: dict[str, Any] = found._asdict()
-    told["path"] = plain(str(found.path))
-    told["lost"] = {part: lost._asdict() for part, lost in found.lost.items()}
-    told["mixed"], told["addresses"] = found.mixed._asdict(), found.addresses._asdict()
+    fields: dict[str, Any] = found._asdict()
+    fields["path"] = plain(str(found.path))
+    fields["lost"] = {part: lost._asdict() for part, lost in found.lost.items()}
+    fields["mixed"], fields["addresses"] = found.mixed._asdict(), found.addresses._asdict()
     for sort in ("relations", "languages", "datasets", "weights"):
-        told[sort] = [{"name": name, **share._asdict()} for name, share in told[sort]]
-    told["filter"] = {
+        fields[sort] = [{"name": name, **share._asdict()} for name, share in fields[sort]]
+    fields["filter"] = {
         "languages": sorted(wanted.languages),
         "relations": sorted(wanted.relations),
         "min_weight": wanted.min_weight,
     }
-    return orjson.dumps(told).decode()
+    return orjson.dumps(fields).decode()

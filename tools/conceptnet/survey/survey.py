@@ -27,7 +27,7 @@ KEPT = (1 << len(PARTS)) - 1
 VERDICTS = KEPT + 1
 
 Show = Callable[[int, int], object]
-"""Told how many bytes of the file are read, and how many there are."""
+"""Called with how many bytes of the file are read, and how many there are."""
 
 
 class Share(NamedTuple):

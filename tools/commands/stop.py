@@ -1,4 +1,4 @@
-"""`python main.py pause`, `resume`, `stop`: asks the harvest that runs."""
+"""`python main.py stop`: asks the harvest that runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from . import flags
 
 EXAMPLES = (
-    "python main.py pause                 the harvest of sheaf.toml, or of ./state",
+    "python main.py stop                  the harvest of sheaf.toml, or of ./state",
     "python main.py stop --state state-2  another one",
 )
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import ROOT
-from tools import start
+from tools.base import start
 from tools.base.extras import EXTRAS
 
 SCRIPTS = ("main.py", "history.py", "clear.py")
+BASE = ("__init__", "version", "start", "extras", "program")
 BEGINNING = [
-    f"tools/{name}.py"
-    for name in ("__init__", "start", "errors", "base/__init__", "base/extras", "base/program")
+    f"tools/{name}.py" for name in ("__init__", "errors", *(f"base/{name}" for name in BASE))
 ]
 """What is read before it is known whether this Python can read the rest."""
 

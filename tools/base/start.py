@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from .base.extras import EXTRAS
-from .base.program import IS_INSTALLED
+from .extras import EXTRAS
+from .program import IS_INSTALLED
 
 TOO_OLD = "Sheaf needs Python 3.11 or newer, and this is Python"
 PACKAGES = (  # in the order of requirements.txt
     *("requests", "urllib3", "socks", "paramiko", "tqdm", "neo4j", "orjson", "pyrate_limiter"),
     *("PIL", "soundfile", "numpy", "apscheduler", "apprise", "matplotlib", "isal", "zstandard"),
-    *("xxhash", "pyarrow"),
+    *("xxhash", "pyarrow", "protego"),
 )
 MOST_NAMED = 3
 
@@ -42,11 +42,11 @@ def wanted(is_installed: bool) -> list[str]:
     return [name for name in PACKAGES if not (is_installed and name in EXTRAS)]
 
 
-def require() -> None:
+def exit_if_unable() -> None:
     sentence = trouble()
     if sentence is not None:
         sys.stderr.write(f"sheaf: {sentence}\n")
         sys.exit(2)
 
 
-require()
+exit_if_unable()

@@ -1,0 +1,133 @@
+"""What Prometheus asks a running harvest for.
+
+Promise: everything that counts tasks comes from the state, over all runs; nobody at work waits for
+the answer. No host and no URI is among it. Limit: only this computer may ask, unless the settings
+name another address.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from shutil import disk_usage
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..base.extras import named
+from ..engine.harvest import Harvest
+from ..engine.job import Metric
+from ..engine.monitor import Monitor
+from ..errors import UsageError
+from ..journal import timings
+from .settings import AssistSettings
+
+if TYPE_CHECKING:  # only who asks for metrics needs them
+    from prometheus_client.core import Metric as Family
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "sheaf_"
+
+
+class Collector:
+    """Asked anew each time."""
+
+    def __init__(self, harvest: Harvest, settings: AssistSettings) -> None:
+        self._harvest = harvest
+        self._settings = settings
+
+    def collect(self) -> Iterator[Family]:
+        yield from self._tasks()
+        yield from self._now()
+        yield from self._traffic()
+        for name, metric in self._harvest.job.metrics().items():
+            yield family(PREFIX + name, metric)
+
+    def _tasks(self) -> Iterator[Family]:
+        from prometheus_client.core import CounterMetricFamily, SummaryMetricFamily
+
+        counts = self._harvest.pools.tally()
+        total = CounterMetricFamily(
+            f"{PREFIX}tasks", "Tasks that ended", labels=["stage", "outcome"]
+        )
+        taken = SummaryMetricFamily(f"{PREFIX}task_seconds", "What tasks took", labels=["stage"])
+        for stage in (monitor.stage.name for monitor in self._harvest.monitors):
+            ended = {each: timings.tasks(counts, stage, each) for each in timings.OUTCOMES}
+            for outcome, number in ended.items():
+                total.add_metric([stage, outcome], number)
+            taken.add_metric([stage], sum(ended.values()), timings.seconds(counts, stage))
+        yield from (total, taken)
+
+    def _now(self) -> Iterator[Family]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        pools = self._harvest.pools.counts()
+        yield family(f"{PREFIX}pool", Metric("URIs in each pool", pools, "name"))
+        workers = GaugeMetricFamily(f"{PREFIX}workers", "Workers", labels=["stage", "state"])
+        for monitor in self._harvest.monitors:
+            for state, number in states(monitor, pools[monitor.stage.active]).items():
+                workers.add_metric([monitor.stage.name, state], number)
+        yield workers
+        free = disk_usage(self._settings.state).free
+        yield family(f"{PREFIX}disk_free_bytes", Metric("Room where the state is", free))
+
+    def _traffic(self) -> Iterator[Family]:
+        if (client := self._harvest.job.client) is None:
+            return
+        traffic = client.traffic
+        answers = Metric("Answers by class, of this run", dict(traffic.classes), "class")
+        received = Metric("Bytes of bodies, of this run", {"received": traffic.bytes}, "direction")
+        hosts = Metric("Hosts by what is done with them", {"resting": client.resting()}, "state")
+        yield family(f"{PREFIX}http_responses_total", answers)
+        yield family(f"{PREFIX}bytes_total", received)
+        yield family(f"{PREFIX}hosts", hosts)
+
+
+def states(monitor: Monitor, at_work: int) -> dict[str, int]:
+    """How many of its workers do what; one that ends its step before a pause is at work."""
+    paused = min(len(monitor.paused), max(0, monitor.stage.workers - at_work))
+    idle = max(0, monitor.stage.workers - at_work - paused)
+    return {"busy": at_work, "idle": idle, "paused": paused}
+
+
+def family(name: str, metric: Metric) -> Family:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    values = metric.value if isinstance(metric.value, dict) else {"": metric.value}
+    made: Family = kind(name, metric.help, labels=[metric.label] if metric.label else [])
+    for value, number in values.items():
+        made.add_metric([value] if metric.label else [], number)  # type: ignore[attr-defined]
+    return made
+
+
+class Metrics:
+    """Answers as long as the `with` lasts; does nothing without a port."""
+
+    def __init__(self, harvest: Harvest, settings: AssistSettings) -> None:
+        self._port, self._address = settings.assist.metrics, settings.assist.metrics_address
+        self._collector = Collector(harvest, settings)
+
+    def __enter__(self) -> Self:
+        if self._port is not None:
+            self._open(self._port)
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        if self._port is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _open(self, port: int) -> None:
+        with named():
+            from prometheus_client import CollectorRegistry, start_http_server
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self._collector)
+        try:
+            self._server, _ = start_http_server(port, self._address, registry)
+        except OSError as error:
+            place = f"{self._address}:{port}"
+            raise UsageError(f"metrics cannot be served at {place}: {error.strerror}") from error
+        logger.info("metrics at http://%s:%d/metrics", self._address, self._server.server_port)
