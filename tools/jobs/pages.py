@@ -99,7 +99,7 @@ class PagesJob(Job):
             robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
         refetches = pages.refetch_after_s is not None
         limits = pages.max_bytes, pages.attempts, refetches
-        return Download(visitor, keeper, table, analyse, robots, drop, *limits)
+        return Download(visitor, keeper, table, analyse, robots, drop, *limits, types=pages.types)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -148,7 +148,7 @@ class PagesJob(Job):
         return said_of(self._hosts.resting())
 
     def summary(self) -> Sequence[Panel]:
-        counts = look(self._settings.pools_file, None).counts
+        counts = look(self._settings.pools_file).counts
         return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:

@@ -7,6 +7,7 @@ one that says no. What is not the same page is another one: a redirect there is 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 
 from ..archive.record import REVISIT
@@ -21,7 +22,7 @@ from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
-from .notes import address_in
+from .notes import address_in, is_sitemap
 from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
 from .table import PageTable
@@ -35,7 +36,7 @@ UNCHANGED, SAME = "revisits that the host told", "revisits found by their digest
 
 class Download:
     """Without `robots` nobody's robots.txt is read. `refetches`: a page that is fetched already is
-    asked whether it has changed."""
+    asked whether it has changed. `types` are the content types that are wanted, if not all."""
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class Download:
         max_bytes: int,
         attempts: int,
         refetches: bool = False,
+        types: Collection[str] = (),
     ) -> None:
         self._visitor = visitor
         self._keeper = keeper
@@ -58,6 +60,7 @@ class Download:
         self._max_bytes = max_bytes
         self._attempts = attempts
         self._refetches = refetches
+        self._types = types
 
     def __call__(self, task: Task) -> Done:
         address = address_in(task.note) if task.note else address_of(task.uri, "https")
@@ -104,6 +107,9 @@ class Download:
     # --- what an answer means --------------------------------------------------------------
 
     def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
+        mime = mime_of(response) or "unknown"
+        if self._types and mime not in self._types and not is_sitemap(visit.task.note):
+            raise GiveUp(f"content type {mime}")
         body = Body(response.url, response.headers, response.body)
         if "noarchive" in _wishes(response):  # it is read now or never
             analysed = self._analyse.read(visit.task, body)
