@@ -94,7 +94,7 @@ SELECT lane FROM each_ WHERE lane IS NOT NULL"""
 IN_LANES = f"SELECT count(*) {LANED}"
 IN_LANE = (
     "SELECT uri FROM uri INDEXED BY lanes WHERE pool = ? AND lane = ? AND lane IS NOT NULL "
-    f"AND {UNHELD} AND id NOT IN (SELECT id FROM mark) LIMIT 1000"
+    f"AND pool > {FAILED} AND {UNHELD} AND id NOT IN (SELECT id FROM mark) LIMIT 1000"
 )
 LONGEST_LANES = f"SELECT lane, count(*) {LANED} AND {UNHELD} GROUP BY lane ORDER BY 2 DESC LIMIT ?2"
 RANKS = (
