@@ -68,7 +68,7 @@ class PagesJob(Job):
         self._hosts = Hosts(
             pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
         )
-        self.client = client_of(settings, crawl, stop)
+        self.client = web_client(settings, crawl, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
         traps = HostTraps(pages.limit_per_host)
         urls = [link.url for link in crawl.links]
@@ -161,7 +161,7 @@ def dropped_by(names: Sequence[str]) -> DropParameters:
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
 
 
-def client_of(settings: Settings, crawl: Crawl, stop: Event) -> Client:
+def web_client(settings: Settings, crawl: Crawl, stop: Event) -> Client:
     """Hosts that the user named as seeds may be anywhere."""
     pages, http = settings.pages, settings.http
     http = replace(http, connect_timeout_s=pages.connect_timeout_s)
