@@ -77,9 +77,9 @@ class PagesDescription(Description):
         return stored(settings)
 
     def arguments(self, parser: ArgumentParser) -> None:
-        from .pages_arguments import add_all
+        from .pages_arguments import add_crawl_flags
 
-        add_all(parser)
+        add_crawl_flags(parser)
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Everything the job reads is in `pages`; what the engine reads of every job follows it."""
