@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 
 from ..documents.address import resolve
 from ..engine.stage import Task
-from ..errors import ComeBack, HarvestError, RetryLater, Unavailable
+from ..errors import ComeBack, GiveUp, HarvestError, RetryLater, Unavailable
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..network.limits import pause_asked
 from ..network.request import REDIRECTS
 from ..network.response import Response
-from ..network.trouble import NoAnswer
+from ..network.trouble import NoAnswer, NoUse, Why
 from .brought import Answered
 from .page import Page
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+NO_RULES = "robots.txt could not be had"
 
 
 @dataclass(slots=True)
@@ -43,20 +44,37 @@ class Visitor:
 
     def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
         """Any answer but one that asks for a pause; `known` is what it may say is unchanged."""
+        try:
+            return self._asked(visit, address, most, known)
+        except NoAnswer as error:
+            if error.why.is_network:
+                raise self.away(visit, str(error)) from error
+            raise
+
+    def ask_rules(self, visit: Visit, address: str, most: int) -> Response:
+        """Its robots.txt: a host of which that cannot be had rests, and is asked for nothing."""
+        try:
+            response = self._asked(visit, address, most)
+        except NoAnswer as error:
+            if error.why is Why.PROXY:
+                raise
+            raise self._without_rules(visit, str(error)) from error
+        except NoUse as error:
+            raise GiveUp(f"{NO_RULES}: {error}") from error
+        if response.status >= 500:
+            raise self._without_rules(visit, f"HTTP {response.status}")
+        return response
+
+    def _asked(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
         headers = {"Accept": ACCEPT}
         if known is not None and known.etag:
             headers["If-None-Match"] = known.etag
         if known is not None and known.last_modified:
             headers["If-Modified-Since"] = known.last_modified
-        try:
-            seconds = self._timeout_s
-            response = self._client.ask(
-                "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
-            )
-        except NoAnswer as error:
-            if error.why.is_network:
-                raise self.away(visit, str(error)) from error
-            raise
+        seconds = self._timeout_s
+        response = self._client.ask(
+            "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
+        )
         self._rest_if_asked(visit, response)
         return response
 
@@ -71,6 +89,14 @@ class Visitor:
         if self._hosts.is_own_line():
             return Unavailable(f"no host answers any more: {reason}")
         return RetryLater(reason)
+
+    def _without_rules(self, visit: Visit, why: str) -> HarvestError:
+        reason = f"{NO_RULES}: {why}"
+        error = self.away(visit, reason)
+        if isinstance(error, Unavailable):
+            return error
+        self._hosts.rest(visit.lane, None, reason)
+        return ComeBack(reason, 0.0)
 
     def _rest_if_asked(self, visit: Visit, response: Response) -> None:
         asked, status = response.header("Retry-After"), response.status
