@@ -92,7 +92,7 @@ def test_a_pause_that_is_asked_for_costs_no_attempt(
     put_star(site, HOME, 2)
     site.put("/1", in_turn(busy, busy, page()))
     put_star(site, NEXT, 3)
-    assert crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, attempts=1) == 0
+    assert crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, per_host=1) == 0
     found = pages(tmp_path, site.lane())
     assert found == dict.fromkeys(["/", "/0", "/1"], FETCHED)
     asked = [each for each in site.asked if each.host == HOME]
@@ -108,7 +108,7 @@ def test_a_pause_that_is_asked_for_costs_no_attempt(
     [answer(500, b""), b"no HTTP\r\n\r\n", reset_it],
     ids=["HTTP 500", "no HTTP", "reset"],
 )
-def test_without_robots_txt_a_host_rests(
+def test_a_host_rests_until_its_robots_txt_can_be_had(
     site: HostileSite, tmp_path: Path, trouble: Answer
 ) -> None:
     put_star(site, HOME, 2)
@@ -121,14 +121,6 @@ def test_without_robots_txt_a_host_rests(
     site.put("/robots.txt", robots(""))
     assert crawl(tmp_path, depth=1) == 0
     assert pages(tmp_path, site.lane()) == dict.fromkeys(["/", "/0", "/1"], FETCHED)
-
-
-def test_a_host_that_is_silent_for_too_long_is_given_up(site: HostileSite, tmp_path: Path) -> None:
-    put_star(site, HOME, 2)
-    site.put("/robots.txt", answer(500, b""))
-    crawl(tmp_path, *seeds(site, HOME), depth=1, host_patience_h=0, seconds=100)
-    ((state, remark),) = pages(tmp_path, site.lane()).values()
-    assert state == 2 and remark and "robots.txt could not be had" in remark
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
