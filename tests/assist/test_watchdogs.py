@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from tests.engine.test_monitor import PATIENCE_S, EngineMaker, engine  # noqa: F401
+from tests.engine.test_monitor import PATIENCE_S, EngineMaker, engine, wait_until  # noqa: F401
 from tools.assist.watchdogs import Backlog, Overdue, Reserve
 from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
@@ -177,27 +177,30 @@ def test_what_takes_too_long_each_time_fails(engine: EngineMaker) -> None:  # no
     stuck.may_end.set()
 
 
-def test_what_comes_while_its_failure_is_being_stored_is_ignored(
+def test_what_comes_before_its_failure_is_stored_is_ignored(
     engine: EngineMaker,  # noqa: F811
 ) -> None:
+    """Both wait for a store that is busy with something else."""
     stored: list[object] = []
     is_storing, may_store = Event(), Event()
     stuck = Stuck(1)
+
+    def work(task: Task) -> Done:
+        return Done("finished", records="other") if task.uri == "other" else stuck(task)
 
     def store(records: Sequence[object]) -> None:
         stored.extend(records)
         is_storing.set()
         assert may_store.wait(PATIENCE_S)
 
-    harvest = engine({Stage("fetch", 1): stuck}, 1, store=store, failed=lambda task, why: "failure")
-    harvest.start("/c/en/dog")
-    watch = Overdue(harvest.monitors, 0.05, 0.0)
-    scan_until(is_storing.is_set, watch)
-    watch()
+    harvest = engine({Stage("fetch", 2): work}, 1, store=store, failed=lambda *_: "failure")
+    harvest.start("/c/en/dog", "other")
+    assert is_storing.wait(PATIENCE_S)
+    scan_until(lambda: not harvest.committer._inbox.empty(), Overdue(harvest.monitors, 0.05, 0.0))
     stuck.may_end.set()
-    harvest.executor.close(PATIENCE_S)
+    wait_until(lambda: harvest.executor.members()[0].at_work["fetch"] < 2, harvest.pools)
     may_store.set()
-    assert harvest.join()["failed"] == 1 and stored == ["failure"]
+    assert harvest.join()["failed"] == 1 and stored == ["other", "failure"]
 
 
 def test_who_waits_for_a_place_takes_no_time(engine: EngineMaker) -> None:  # noqa: F811

@@ -16,9 +16,11 @@ from tools.engine.harvest import Harvest
 from tools.engine.job import Description, Job
 from tools.engine.marks import MOST
 from tools.engine.pools import Pools
-from tools.engine.stage import Done, Stage, Task
+from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import GiveUp, RetryLater, StopHarvest, Unavailable
+from tools.journal import timings
 from tools.journal.reader import failed as failed_in
+from tools.journal.reader import look
 
 FETCH = Stage("fetch", 2)
 Record = tuple[str, str]
@@ -172,3 +174,31 @@ def test_a_job_that_stumbles_over_a_failure_loses_nothing_but_the_record(tmp_pat
     with closing(Harvest(Kept(), tmp_path / "pools.db", Event(), 3, 1.0)) as harvest:
         task = Task(1, "bug", FETCH, None, 0, 0)
         assert harvest._record_of_failure(task, "HTTP 404") is None
+
+
+# --- how long ------------------------------------------------------------------------------
+
+
+def test_tasks_and_seconds_are_counted_by_how_they_ended(engine: EngineMaker) -> None:  # noqa: F811
+    never = Event()
+
+    def work(task: Task) -> Done:
+        never.wait(0.02)
+        if task.uri == "never" or not task.attempts:
+            raise RetryLater("later")
+        return Done("finished")
+
+    harvest = engine({FETCH: work}, attempts=2)
+    harvest.run("never", "good")
+    assert look(harvest.file).tally == {}, "they are no matter of the job"
+    tally = harvest.pools.tally()
+    assert [timings.tasks(tally, "fetch", each) for each in timings.OUTCOMES] == [1, 2, 1]
+    assert 4 * 0.019 < timings.seconds(tally, "fetch") < 20
+
+
+def test_what_nobody_has_begun_takes_no_time(tmp_path: Path) -> None:
+    with closing(Pools(tmp_path / "pools.db", [FETCH])) as pools:
+        pools.discover(Found("fetch", ["/c/en/dog"]))
+        (task,) = pools.lease(FETCH)
+        pools.retry_later(task, "recalled", spent=False)
+        assert not any(map(timings.is_timing, pools.tally()))

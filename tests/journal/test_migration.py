@@ -21,8 +21,7 @@ from tools.journal import migration
 from tools.journal.check import inspect
 from tools.journal.migration import TO_THIRD
 from tools.journal.reader import failed, look
-from tools.journal.schema import connect as connect_to
-from tools.journal.schema import create_state
+from tools.journal.schema import connect, create_state
 from tools.journal.snapshots import restore
 
 ROWS = [
@@ -147,7 +146,7 @@ def test_a_full_disk_gives_a_sentence_and_leaves_the_old_one(
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
         return db
 
-    before, connect = content(old), connect_to
+    before = content(old)
     monkeypatch.setattr(migration, "connect", full)
     with pytest.raises(StopHarvest, match=r"pools.db cannot be used .*full.* start again"):
         Pools(old, [Stage("fetch", 1)])

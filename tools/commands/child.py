@@ -31,12 +31,12 @@ def flags_of(given: Mapping[str, object]) -> list[str]:
     return words
 
 
-def run_to_end(words: Sequence[str]) -> None:
+def run_to_end(words: Sequence[str], **environment: str) -> None:
     """Raises the error that made it end. If we are interrupted it is stopped, and waited for."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603  # ourselves
             [*module_command(""), *words],
-            env=module_environment(),
+            env=module_environment() | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,

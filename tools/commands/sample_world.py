@@ -14,6 +14,8 @@ def begin_there(options: Namespace) -> None:
     """Where nobody says otherwise."""
     if options.seed is None:
         options.seed = [SEEDS[options.verb]]
+    if vars(options).get("delay_s", 0.0) is None:
+        options.delay_s = 0.0  # on our own computer nobody has to wait
 
 
 def in_sample_world(job: str, settings: Settings, stack: ExitStack) -> Settings:
@@ -38,11 +40,10 @@ def _conceptnet(settings: Settings, stack: ExitStack) -> Settings:
 
 
 def _pages(settings: Settings, stack: ExitStack) -> Settings:
-    """On our own computer nobody has to wait."""
     from ..sample.garden_site import GardenSite
 
     site = stack.enter_context(GardenSite())
-    pages = replace(settings.pages, delay_s=0.0, delay_factor=0.0)
+    pages = replace(settings.pages, delay_factor=0.0)
     return replace(settings, pages=pages, proxy=replace(settings.proxy, urls=(site.url,)))
 
 

@@ -25,7 +25,7 @@ from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
 
-FINISHED = "finished"
+FINISHED, FAILED = "finished", "failed"
 
 
 class Pools(Reopening):
@@ -101,7 +101,7 @@ class Pools(Reopening):
                 entered = self._arrivals.let_in(_found_by(live))
                 for task, done in live:
                     self._register.count_up(done.tally)
-                    self._time(task, "done")
+                    self._time(task, "failed" if done.to == FAILED else "done")
             for task, _ in live:
                 self._release(task)
             self._waiting.enter(moved)
@@ -130,23 +130,7 @@ class Pools(Reopening):
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""
-        self.give_up_all((task, reason))
-
-    def give_up_all(self, *failures: tuple[Task, str]) -> set[int]:
-        """The tokens of those that were parked, not being taken back meanwhile."""
-        with self.changed:
-            live = [each for each in failures if self._leases.holds(each[0])]
-            if not live:
-                return set()
-            with self._register.transaction():
-                for task, reason in live:
-                    self._register.leave(
-                        [task], "failed", task.rank, task.attempts + 1, 0.0, reason
-                    )
-                    self._time(task, "failed")
-            for task, _ in live:
-                self._release(task)
-            return {task.token for task, _ in live}
+        self.advance((task, Done(FAILED, reason=reason)))
 
     def lane_changed(self, lane: str) -> None:
         """Somebody has set another moment for this lane: whoever waits for it looks again."""
@@ -259,15 +243,17 @@ class Pools(Reopening):
 
     def _move_on(self, steps: Sequence[tuple[Task, Done]]) -> dict[str, list[Row]]:
         """Write the moves; by waiting pool, the rows that enter it."""
-        groups: dict[tuple[str, str, int | None, str | None], list[Task]] = {}
+        groups: dict[tuple[str, str, int | None, int, str | None], list[Task]] = {}
         for task, done in steps:
             to = _aim(task, done)
             stage = self._stages.get(to[3:])
             rank = stage.rank(task.depth, task.priority) if stage else None
-            groups.setdefault((task.stage.name, to, rank, done.reason), []).append(task)
+            attempts = task.attempts + 1 if to == FAILED else 0
+            way = (task.stage.name, to, rank, attempts, done.reason)
+            groups.setdefault(way, []).append(task)
         entering: dict[str, list[Row]] = {}
-        for (_, to, rank, reason), tasks in groups.items():
-            self._register.leave(tasks, to, rank, reason=reason)
+        for (_, to, rank, attempts, reason), tasks in groups.items():
+            self._register.leave(tasks, to, rank, attempts, reason=reason)
             if to in self._waiting:
                 stage = self._stages[to[3:]]
                 rows = [_row(task, stage, rank, 0) for task in tasks]

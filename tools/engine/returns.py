@@ -20,7 +20,7 @@ from ..errors import (
     RetryLater,
     Unavailable,
 )
-from .committer import MOST_AT_ONCE, Committer, Failure, TakenBack
+from .committer import MOST_AT_ONCE, Committer, TakenBack
 from .executor import Answer, Verdict
 from .judgement import judged
 from .pools import Pools
@@ -179,7 +179,7 @@ class Returns:
             else:
                 self._park(task, reason if error is None else _unstored(reason, error), answer)
 
-        self._committer.put(task, Failure(reason, records), tell)
+        self._committer.put(task, Done("failed", records=records, reason=reason), tell)
 
     def _park(self, task: Task, reason: str, answer: Answer) -> None:
         """In `failed`, unless it is there already."""

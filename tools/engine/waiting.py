@@ -131,18 +131,15 @@ class Waiting:
         for lanes in self._lanes.values():
             lanes.changed(lane)
 
-    def forget_lane(self, stage: Stage, lane: str) -> None:
-        """Rows of it have gone."""
-        if lanes := self._lanes.get(stage.waiting):
-            lanes.read_again(lane)
-
     def ready_at(self, stage: Stage, lane: str) -> float:
         lanes = self._lanes.get(stage.waiting)
         return lanes.gate.ready_at(lane) if lanes else 0.0
 
     def is_sooner_than_told(self) -> bool:
         """May a lane be asked before the moment that whoever waits was told?"""
-        return any(lanes.is_sooner_than_told() for lanes in self._lanes.values())
+        return bool(self._lanes) and any(
+            lanes.is_sooner_than_told() for lanes in self._lanes.values()
+        )
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
         due = self._windows[stage.waiting].next_due

@@ -7,36 +7,34 @@ would take for a formula.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 import orjson
 
 from ..add import Graph
-from ..graphs.copy import Part, Show, parts
-from .tables import COLUMNS, Row, rows, text_files
+from ..graphs.copy import Show
+from ..graphs.fields import Field, names
+from .tables import Row, text_file, write_tables
+
+
+class Table:
+    """One file."""
+
+    def __init__(self, file: Path, fields: Sequence[Field]) -> None:
+        self._file = text_file(file)
+        self._writer = csv.writer(self._file)
+        self._writer.writerow(names(fields))
+
+    def add(self, rows: Sequence[Row]) -> None:
+        self._writer.writerows(map(_fields, rows))
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def write(graph: Graph, folder: Path, show: Show) -> None:
-    with begun_tables(folder) as files:
-        for part in parts(graph):
-            write_part(part, files)
-            show(part.size)
-
-
-@contextmanager
-def begun_tables(folder: Path) -> Iterator[Mapping[str, TextIO]]:
-    with text_files(folder, [f"{name}.csv" for name in COLUMNS]) as files:
-        for name, columns in COLUMNS.items():
-            csv.writer(files[name]).writerow(columns)
-        yield files
-
-
-def write_part(part: Part, files: Mapping[str, TextIO]) -> None:
-    for name, found in rows(part).items():
-        csv.writer(files[name]).writerows(map(_fields, found))
+    write_tables(Table, "csv", graph, folder, show)
 
 
 def _fields(row: Row) -> list[object]:

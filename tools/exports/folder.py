@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,21 +17,23 @@ from ..base.locks import is_locked_now
 from ..errors import AlreadyRunning, StopHarvest, UsageError
 
 README = "README.txt"
-TITLE = "Written by Sheaf (python main.py export)."
-"""The first line of every README.txt: by it an unfinished folder is known as ours."""
+TITLE = "Written by Sheaf"
+"""So begins every README.txt: by it an unfinished folder is known as ours."""
 
 
 @contextmanager
-def new_folder(folder: Path, text: str) -> Iterator[Path]:
-    """Where to write until it is complete; the text becomes its README.txt."""
+def new_folder(folder: Path, text: str, command: str = "export") -> Iterator[Path]:
+    """Where to write until it is complete; the text becomes its README.txt, which names the
+    command."""
     unfinished = folder.with_name(f"{folder.name}.part")
+    head = f"{TITLE} (python main.py {command}).\n\n"
     try:
         if folder.exists():
             raise UsageError(f"{folder} exists already: name a folder that is not there yet")
         unfinished.mkdir(parents=True, exist_ok=True)
         with _held(unfinished):
             _remove_rest(unfinished)
-            (unfinished / README).write_text(f"{TITLE}\n\n{text}", encoding="utf-8")
+            (unfinished / README).write_text(head + text, encoding="utf-8")
             yield unfinished
             unfinished.rename(folder)
     except OSError as error:
@@ -56,8 +59,11 @@ def _remove_rest(folder: Path) -> None:
     """What a killed export left; it may have been one of another format."""
     if any(folder.iterdir()) and not _is_ours(folder / README):
         raise UsageError(f"{folder} is in the way and not of an export: move it elsewhere")
-    for file in folder.iterdir():
-        file.unlink()
+    for path in sorted(folder.iterdir(), key=lambda each: each.name == README):  # the proof last
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _is_ours(readme: Path) -> bool:

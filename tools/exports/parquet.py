@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
 from ..add import Graph
-from ..graphs.copy import Show, parts
-from ..graphs.fields import TABLES, Field
-from .tables import Row, rows
+from ..graphs.copy import Show
+from ..graphs.fields import Field
+from .tables import Row, write_tables
 
 ROW_GROUP = 100_000  # rows that are compressed together, and held in memory until then
 TYPES = {
@@ -58,12 +57,4 @@ class Table:
 
 
 def write(graph: Graph, folder: Path, show: Show) -> None:
-    with ExitStack() as stack:
-        tables = {
-            name: stack.enter_context(closing(Table(folder / f"{name}.parquet", fields)))
-            for name, fields in TABLES.items()
-        }
-        for part in parts(graph):
-            for name, found in rows(part).items():
-                tables[name].add(found)
-            show(part.size)
+    write_tables(Table, "parquet", graph, folder, show)

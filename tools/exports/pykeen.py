@@ -15,7 +15,7 @@ from ..add import Graph, Relation
 from ..graphs.copy import Show, parts
 from . import csv_files
 from .split import SIDES, Split
-from .tables import text_files
+from .tables import add_part, begun_tables, text_files
 
 # A URI holds none of these; a line that did would be read as something else.
 _ESCAPES = {code: f"%{code:02X}" for code in range(0x20)}
@@ -25,11 +25,11 @@ def write(graph: Graph, folder: Path, show: Show, seed: int = 0) -> None:
     split = Split(graph, seed, show)
     types: Counter[str] = Counter()
     with (
-        csv_files.begun_tables(folder) as tables,
+        begun_tables(csv_files.Table, "csv", folder) as tables,
         text_files(folder, [f"{side}.tsv" for side in SIDES]) as files,
     ):
         for part in parts(graph):
-            csv_files.write_part(part, tables)
+            add_part(part, tables)
             for relation, side in zip(part.relations, split.sides(part.relations), strict=True):
                 files[side].write(_line(relation))
             types.update(each.type for each in part.relations)

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
-from ..add import by_kind
-from ..graphs.copy import Part
-from ..graphs.fields import TABLES, names
+from ..add import Graph, by_kind
+from ..graphs.copy import Part, Show, parts
+from ..graphs.fields import TABLES, Field, names
 
 Row = tuple[object, ...]
 
 COLUMNS = {table: names(fields) for table, fields in TABLES.items()}
+
+
+class TableFile(Protocol):
+    """A file that takes rows, whatever it makes of them."""
+
+    def add(self, rows: Sequence[Row]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+MakeTable = Callable[[Path, Sequence[Field]], TableFile]
+
+
+def write_tables(make: MakeTable, ending: str, graph: Graph, folder: Path, show: Show) -> None:
+    with begun_tables(make, ending, folder) as tables:
+        for part in parts(graph):
+            add_part(part, tables)
+            show(part.size)
+
+
+@contextmanager
+def begun_tables(make: MakeTable, ending: str, folder: Path) -> Iterator[Mapping[str, TableFile]]:
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(closing(make(folder / f"{name}.{ending}", fields)))
+            for name, fields in TABLES.items()
+        }
+
+
+def add_part(part: Part, tables: Mapping[str, TableFile]) -> None:
+    for name, found in rows(part).items():
+        tables[name].add(found)
 
 
 def rows(part: Part) -> dict[str, list[Row]]:
@@ -34,9 +66,8 @@ def rows(part: Part) -> dict[str, list[Row]]:
 def text_files(folder: Path, names: Iterable[str]) -> Iterator[dict[str, TextIO]]:
     """New files by their names without the ending; lines end as they are written."""
     with ExitStack() as stack:
-        yield {
-            Path(name).stem: stack.enter_context(
-                (folder / name).open("w", encoding="utf-8", newline="")
-            )
-            for name in names
-        }
+        yield {Path(name).stem: stack.enter_context(text_file(folder / name)) for name in names}
+
+
+def text_file(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", newline="")

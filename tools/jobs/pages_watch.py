@@ -46,5 +46,7 @@ class Watch:
     def _give_up(self, lane: str, reason: str) -> None:
         pools, number = self._harvest.pools, 0
         while urls := pools.in_lane(self._download, lane):
-            number += self._harvest.give_up("download", urls, reason)
+            if not (given_up := self._harvest.give_up("download", urls, reason)):
+                break  # somebody else holds them now
+            number += given_up
         logger.warning("%s: %d pages are given up (%s)", lane, number, reason)

@@ -6,8 +6,10 @@ Promise: a page that was kept as a revisit is given with the body it refers to.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 
 from ..archive import cdxj
@@ -57,10 +59,20 @@ class Archived:
 
 def write_index(table: PageTable, folder: Path) -> None:
     """The CDXJ beside the WARC files, for programs that replay them."""
-    cdxj.write_index(folder / cdxj.FILE, _indexed(table))
+    cdxj.write_index(folder / cdxj.FILE, indexed(table))
 
 
-def _indexed(table: PageTable) -> Iterator[cdxj.Capture]:
+def is_index_current(table: PageTable, folder: Path) -> bool:
+    """Is it what `write_index` would write?"""
+    try:
+        with ExitStack() as stack, (folder / cdxj.FILE).open("rb") as file:
+            lines = cdxj.sorted_lines(indexed(table), stack, folder)
+            return all(old == new for old, new in zip_longest(file, lines))
+    except FileNotFoundError:
+        return False
+
+
+def indexed(table: PageTable) -> Iterator[cdxj.Capture]:
     for file in table.files():
         for _, each in table.captures_in(file.name):
             if each.kind in (RESPONSE, REVISIT):

@@ -91,6 +91,15 @@ def maze(path: str) -> SitePage:
     return _page("Maze", "The hedge looks the same here.", [f"{path}left/right/"])
 
 
+def bed(number: int) -> SitePage:
+    """Of a field that is as wide as it is long, which no other page leads to: for whoever wants to
+    know how many pages can be had in a minute."""
+    name, *_ = others = [list(PLANTS)[(number + step) % len(PLANTS)] for step in range(3)]
+    near = [f"{FIELD}{5 * number + step}" for step in range(1, 6)]
+    return _page(f"Bed {number}", " ".join(PLANTS[each] for each in others), [*near, f"#{name}"])
+
+
+FIELD = "/field/"
 HIDDEN = ("/secret/spring", "/secret/summer", "/secret/autumn")
 SITEMAPS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 HOME = (

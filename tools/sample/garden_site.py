@@ -7,6 +7,7 @@ same name on whichever port it is.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from threading import Lock
 
@@ -15,6 +16,7 @@ from ..network.reply import Reply, html_error
 from . import garden
 
 MONTH = re.compile(r"/calendar/(\d{4}-(?:0[1-9]|1[0-2]))")
+FIELD = re.compile(r"/field/(\d{1,15})", re.ASCII)
 MAZE = re.compile(r"/maze/(?:left/right/)*")
 
 
@@ -32,18 +34,22 @@ class Handler(server.Handler):
 
 
 class GardenServer(server.Server):
-    """`asked` are the targets of all requests so far."""
+    """`asked` are the targets of all requests so far; each is answered after so many seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, latency_s: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
+        self._latency_s = latency_s
+        self._known: set[str] = set()
         self._pages = garden.pages()
         self._lock = Lock()
 
     def answer(self, target: str) -> Reply:
         with self._lock:
-            is_first = target not in self.asked
+            is_first = target not in self._known
+            self._known.add(target)
             self.asked.append(target)
+        time.sleep(self._latency_s)
         if target == "/robots.txt":
             return Reply(200, garden.robots_txt().encode(), "text/plain")
         if target == "/sitemap.xml.gz":
@@ -62,11 +68,13 @@ class GardenServer(server.Server):
             return garden.calendar(found[1])
         if MAZE.fullmatch(target):
             return garden.maze(target)
+        if found := FIELD.fullmatch(target):
+            return garden.bed(int(found[1]))
         path = target.partition(";")[0]
         return self._pages.get(path) or self._pages.get(path.partition("?utm_")[0])
 
 
 class GardenSite(server.Serving):
-    def __init__(self) -> None:
-        self.server = GardenServer()
+    def __init__(self, latency_s: float = 0.0) -> None:
+        self.server = GardenServer(latency_s)
         super().__init__(self.server, "garden")
