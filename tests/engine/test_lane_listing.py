@@ -5,13 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tools.engine.pools import Pools
 from tools.engine.stage import Found, Stage
 
 
-@pytest.mark.xfail(strict=True, reason="its statement cannot use the index that it names")
 def test_what_waits_in_a_lane_is_listed(tmp_path: Path) -> None:
     stage = Stage("get", 9, "fair", lane=lambda uri: uri.partition("/")[0])
     with closing(Pools(tmp_path / "pools.db", [stage])) as pools:

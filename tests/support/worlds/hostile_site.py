@@ -147,8 +147,10 @@ def page(*links: str, text: str = "", title: str = "", charset: str = "utf-8") -
 
 
 def markup(*links: str, text: str = "", title: str = "") -> str:
+    """As in manuals, the first link is also named as the next page."""
     anchors = "".join(f'<a href="{link}">link</a> ' for link in links)
-    return f"<!DOCTYPE html><title>{title}</title><body><p>{text}</p>{anchors}</body>"
+    after = f'<link rel="next" href="{links[0]}">' if links else ""
+    return f"<!DOCTYPE html><title>{title}</title>{after}<body><p>{text}</p>{anchors}</body>"
 
 
 def redirect(target: str, status: int = 302) -> bytes:
