@@ -10,7 +10,6 @@ import mimetypes
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
@@ -97,7 +96,7 @@ class Folder:
             if not path.endswith("/"):
                 return 301, f"{quote(path)}/", b""
             file /= "index.html"
-        if not file.is_file() or path.endswith("/") != (file.name == "index.html" and path[-1:] == "/"):
+        if not file.is_file():
             return 404, "text/html", b"<p>There is nothing here."
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         return 200, kind, file.read_bytes()
@@ -146,7 +145,3 @@ class Folder:
             if not level:
                 break
         return found
-
-    @cached_property
-    def everything(self) -> int:
-        return 10**6
