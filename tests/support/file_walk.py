@@ -54,8 +54,8 @@ class Page(HTMLParser):
             if found := REFRESH.fullmatch(said.get("content") or ""):
                 self.sent.append(found[1])
         elif "template" not in self._skipped and (link := said.get(SOURCES.get(tag, ""))):
-            if "nofollow" not in (said.get("rel") or "").lower().split():
-                self.links.append(link)
+            is_for_us = "nofollow" not in (said.get("rel") or "").lower().split()
+            self.links += [link] if is_for_us else []
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)

@@ -158,7 +158,7 @@ class PagesJob(Job):
         return said_of(self._hosts.resting())
 
     def summary(self) -> Sequence[Panel]:
-        counts = look(self._settings.pools_file, None).counts
+        counts = look(self._settings.pools_file).counts
         return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:
