@@ -51,7 +51,7 @@ class ArchiveStock:
         for file in self._table.files():
             if file.shipped_at:
                 self._erase(file.name)
-        self._count(sum(each.bytes for each in self._waiting()))
+        self._count(self.waiting_bytes())
 
     def close(self) -> None:
         wanted = [each for each in self._waiting() if self._is_whole(each)]
@@ -71,10 +71,14 @@ class ArchiveStock:
             self._erase(file.name)
         self._left.update(each["path"] for each in batch.lost)
 
+    def waiting_bytes(self) -> int:
+        """Of what would become a batch now."""
+        return sum(each.bytes for each in self._waiting())
+
     def _waiting(self) -> list[Member]:
         """Full, and neither shipped nor in a batch."""
-        batches = [self.outbox.open(name) for name in self.outbox.names()]
-        volumes = [volume for batch in batches for volume in batch.volumes]
+        batches = [self.outbox.summary_of(name)[1] for name in self.outbox.names()]
+        volumes = [volume for batch in batches if batch is not None for volume in batch.volumes]
         taken = {member.path for volume in volumes for member in volume.members}
         return [
             Member(each.name, each.bytes, each.sha256)
