@@ -32,7 +32,7 @@ class Pools(Reopening):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
-    a stage has nothing at work any more. Whoever ends a task looks for the next one itself.
+    nothing is at work any more. Whoever ends a task looks for the next one itself.
     """
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
@@ -46,6 +46,11 @@ class Pools(Reopening):
     def leases(self) -> int:
         """How many tasks were handed out since this file was opened."""
         return self._register.leases
+
+    @property
+    def at_work(self) -> int:
+        """How many tasks are handed out now. Without the lock, for whom a single look is enough."""
+        return len(self._leases)
 
     def __getattr__(self, name: str) -> Pool:
         if not name.startswith(("to_", "on_", "finished", "failed")):
@@ -102,8 +107,7 @@ class Pools(Reopening):
                 for task, done in live:
                     self._register.count_up(done.tally)
                     self._time(task, "done")
-            for task, _ in live:
-                self._release(task)
+            self._release(*(task for task, _ in live))
             self._waiting.enter(moved)
             self._admit(entered)
             if (moved.keys() | entered.rows.keys()) - {task.stage.waiting for task, _ in live}:
@@ -144,8 +148,7 @@ class Pools(Reopening):
                         [task], "failed", task.rank, task.attempts + 1, 0.0, reason
                     )
                     self._time(task, "failed")
-            for task, _ in live:
-                self._release(task)
+            self._release(*(task for task, _ in live))
             return {task.token for task, _ in live}
 
     def lane_changed(self, lane: str) -> None:
@@ -284,10 +287,11 @@ class Pools(Reopening):
         self._wake_for_lanes()
         return tasks
 
-    def _release(self, task: Task) -> None:
-        self._leases.end(task)
-        self._waiting.ended(task)
-        if not self._leases.number(task.stage):
+    def _release(self, *tasks: Task) -> None:
+        for task in tasks:
+            self._leases.end(task)
+            self._waiting.ended(task)
+        if not self._leases:
             self.changed.notify_all()
         self._wake_for_lanes()
 
