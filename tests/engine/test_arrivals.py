@@ -112,12 +112,14 @@ def test_who_waits_sinks_where_it_is(file: Path, order: Order) -> None:
         assert found["b"] == 2 or order == "levels"
 
 
-def test_who_is_at_work_sinks_and_finds_from_there(pools: Pools) -> None:
+def test_who_sinks_at_work_finds_from_there_and_comes_round_again(pools: Pools) -> None:
     pools.discover(Found("get", ["a"], depth=5))
     task = lease(pools, GET)
     pools.discover(Found("get", ["a"], depth=2, again="look"))
     finish(pools, task, Found("get", ["child"]))
     assert depths(pools) == {"a": 2, "child": 3}
+    assert pools.pool_of("a") == "to_look", "its worker may have judged by the old depth"
+    finish(pools, lease(pools, LOOK))
     assert pools.pool_of("a") == "finished"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.engine.committer import Committer, Failure, TakenBack
+from tools.engine.committer import Committer, TakenBack
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import Fatal, RetryLater, StopHarvest, Unavailable
@@ -277,7 +277,7 @@ def test_a_failure_counts_for_its_own_lease_only(pools: Pools) -> None:
     pools.retry_later(late, "its holder was silent", spent=False)
     committer = Committer(pools, stored.extend, lambda error: None)
     for task in (late, good):
-        failure = Failure("HTTP 404", f"no {task.uri}")
+        failure = Done("failed", records=f"no {task.uri}", reason="HTTP 404")
         committer.put(task, failure, lambda task, error: told.append((task.uri, error)))
     committer.start()
     assert committer.close(10)

@@ -383,18 +383,10 @@ def test_those_that_were_at_work_when_a_process_died_go_last_and_by_their_gate(
 # --- a lane as a whole ---------------------------------------------------------------------
 
 
-def test_everybody_who_waits_in_a_lane_can_be_given_up(
-    tmp_path: Path, gate: Gates, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tools.engine.returns.STRETCH", 3)
+def test_everybody_who_waits_in_a_lane_can_be_named(tmp_path: Path, gate: Gates) -> None:
     stage, file = stage_with(gate), tmp_path / "pools.db"
     with closing(Pools(file, [stage])) as pools:
         pools.discover(Found("get", [f"dead/{n}" for n in range(10)] + ["alive/1"]))
         (at_work,) = (task for task in leased(pools, stage) if task.lane == "dead")
-        given_up = pools.give_up_lane(stage, "dead", "dead is silent")
-        assert sorted(given_up) == [f"dead/{n}" for n in range(1, 10)]
-        assert (pools.count("failed"), pools.count("on_get"), pools.count("to_get")) == (9, 2, 0)
-        finish(pools, at_work)
-        assert not pools.is_ready(stage) and pools.done(stage) == 10
-        assert pools.revive("silent") == 9 and pools.done(stage) == 1
-        assert [task.lane for task in leased(pools, stage)] == ["dead"]
+        assert sorted(pools.in_lane(stage, "dead")) == [f"dead/{n}" for n in range(1, 10)]
+        assert at_work.uri == "dead/0" and pools.in_lane(stage, "nobody") == []

@@ -45,16 +45,9 @@ class TakenBack(Exception):
     """The task went back to its pool meanwhile: what was brought for it comes too late."""
 
 
-class Failure(NamedTuple):
-    """What is brought of a task that nobody tries again: why, and what is to be stored of it."""
-
-    reason: str
-    records: object = None
-
-
 class _Result(NamedTuple):
     task: Task
-    done: Done | Failure
+    done: Done
     tell: Tell
     freed: Freed
 
@@ -97,7 +90,7 @@ class Committer(Thread):
                 raise Unavailable(f"the graph has not answered for {patience_s:.0f} s") from None
             done.result()  # it has begun, and takes a moment only
 
-    def put(self, task: Task, done: Done | Failure, tell: Tell, freed: Freed = _nothing) -> None:
+    def put(self, task: Task, done: Done, tell: Tell, freed: Freed = _nothing) -> None:
         self._inbox.put(_Result(task, done, tell, freed))
         if self._inbox.qsize() >= self._awaited():
             self._all_in.set()
@@ -168,13 +161,8 @@ class Committer(Thread):
         """The tokens of those that were not taken back meanwhile."""
         if logger.isEnabledFor(logging.DEBUG):
             for task, done, *_ in batch:
-                to = done.to if isinstance(done, Done) else "failed"
-                logger.debug("moved %s from %s to %s", task.uri, task.stage.active, to)
-        steps = [(each.task, each.done) for each in batch if isinstance(each.done, Done)]
-        failures = [
-            (each.task, each.done.reason) for each in batch if isinstance(each.done, Failure)
-        ]
-        return self._pools.advance(*steps) | self._pools.give_up_all(*failures)
+                logger.debug("moved %s from %s to %s", task.uri, task.stage.active, done.to)
+        return self._pools.advance(*((each.task, each.done) for each in batch))
 
     def _waited_for(self, results: Sequence[_Result]) -> list[_Result]:
         """Without those that were taken back, which are told so."""

@@ -76,20 +76,6 @@ class Reopening(Notes):
         ways = (self._ids(sql.BY_DEPTHS, *ends, old, new) for ends in self._stretches())
         return sum(self._send_back(stage, ids, "finished") for ids in ways)
 
-    def give_up_lane(self, stage: Stage, lane: str, reason: str) -> list[str]:
-        """Everybody who waits in a lane is in `failed` now, with this reason; their URIs."""
-        failed: list[str] = []
-        while True:
-            with self.changed:
-                with self._register.transaction():
-                    some = self._register.give_up_lane(stage, lane, reason, STRETCH)
-                if some:
-                    self._waiting.forget_lane(stage, lane)
-                self.changed.notify_all()
-            failed += some
-            if len(some) < STRETCH:
-                return failed
-
     # --- for reports -----------------------------------------------------------------------
 
     def ranks(self, pool: str) -> dict[int, int]:

@@ -20,7 +20,7 @@ from ..errors import (
     RetryLater,
     Unavailable,
 )
-from .committer import MOST_AT_ONCE, Committer, Failure, TakenBack, Tell
+from .committer import MOST_AT_ONCE, Committer, TakenBack, Tell
 from .executor import Answer, Verdict
 from .judgement import judged
 from .pools import Pools
@@ -104,7 +104,7 @@ class Returns:
         self._fill_places()
         return given_up
 
-    def _hand_in(self, task: Task, done: Done | Failure, tell: Tell) -> None:
+    def _hand_in(self, task: Task, done: Done, tell: Tell) -> None:
         self._committer.put(task, done, tell, self._fill_places)
 
     def _ended(self, task: Task, error: Exception | None, answer: Answer) -> None:
@@ -185,7 +185,7 @@ class Returns:
             else:
                 self._park(task, reason if error is None else _unstored(reason, error), answer)
 
-        self._hand_in(task, Failure(reason, records), tell)
+        self._hand_in(task, Done("failed", records=records, reason=reason), tell)
 
     def _park(self, task: Task, reason: str, answer: Answer) -> None:
         """In `failed`, unless it is there already."""

@@ -125,14 +125,6 @@ class Register(StateFile):
         self.count_up({"failed": -count, stage.waiting: count, stage.done: -count})
         return count
 
-    def give_up_lane(self, stage: Stage, lane: str, reason: str, most: int) -> list[str]:
-        """Some of those that wait in a lane are in `failed` now."""
-        values = (reason, time.time(), self.ids[stage.waiting], lane, most)
-        rows = self._db.execute(sql.GIVE_UP_LANE, values).fetchall()
-        self._marks.clear(as_json([id_ for id_, _ in rows]))
-        self.count_up({"failed": len(rows), stage.waiting: -len(rows), stage.done: len(rows)})
-        return [uri for _, uri in rows]
-
     # --- without one -----------------------------------------------------------------------
 
     def named(self, stage: Stage, uris: Sequence[str], count: int) -> list[Row]:

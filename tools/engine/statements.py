@@ -64,11 +64,6 @@ REVIVE = (
     "AND failed_in = ?1 AND instr(lower(coalesce(reason, '')), lower(?2)) "
     "AND (?3 IS NULL OR attempts < ?3)"
 )
-GIVE_UP_LANE = (
-    f"UPDATE uri SET pool = {FAILED}, failed_in = pool, reason = ?1, not_before = 0, lane = NULL, "
-    "moved = ?2 WHERE id IN (SELECT id FROM uri INDEXED BY lanes WHERE pool = ?3 AND lane = ?4 "
-    f"AND lane IS NOT NULL AND pool > {FAILED} AND {UNHELD} LIMIT ?5) RETURNING id, uri"
-)
 # What waits may have been ranked for another order, by a run with other settings.
 SET_RANK = {
     order: f"UPDATE uri SET rank = {rank} WHERE pool = ? AND rank IS NOT {rank}"
@@ -99,7 +94,7 @@ SELECT lane FROM each_ WHERE lane IS NOT NULL"""
 IN_LANES = f"SELECT count(*) {LANED}"
 IN_LANE = (
     "SELECT uri FROM uri INDEXED BY lanes WHERE pool = ? AND lane = ? AND lane IS NOT NULL "
-    f"AND {UNHELD} LIMIT 1000"
+    f"AND pool > {FAILED} AND {UNHELD} AND id NOT IN (SELECT id FROM mark) LIMIT 1000"
 )
 LONGEST_LANES = f"SELECT lane, count(*) {LANED} AND {UNHELD} GROUP BY lane ORDER BY 2 DESC LIMIT ?2"
 RANKS = (

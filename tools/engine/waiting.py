@@ -131,11 +131,6 @@ class Waiting:
         for lanes in self._lanes.values():
             lanes.changed(lane)
 
-    def forget_lane(self, stage: Stage, lane: str) -> None:
-        """Rows of it have gone."""
-        if lanes := self._lanes.get(stage.waiting):
-            lanes.read_again(lane)
-
     def ready_at(self, stage: Stage, lane: str) -> float:
         lanes = self._lanes.get(stage.waiting)
         return lanes.gate.ready_at(lane) if lanes else 0.0

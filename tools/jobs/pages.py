@@ -14,13 +14,14 @@ from threading import Event
 from ..archive.origin import Origin
 from ..archive.store import Archive
 from ..base.credentials import hidden
-from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
+from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Panel
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
+from ..journal.reader import look
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
@@ -32,7 +33,7 @@ from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
-from ..pages.page import Failed
+from ..pages.page import Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -43,7 +44,7 @@ from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import panels
-from .pages_watch import Watch
+from .pages_watch import Watch, said_of
 
 
 class PagesJob(Job):
@@ -135,15 +136,20 @@ class PagesJob(Job):
         self._opened.close()
 
     def failed(self, task: Task, reason: str) -> object:
-        return Brought([Failed(url=task.uri, remark=reason)])
+        news = HostNews(name=lane_of(task.uri), failures=1)
+        return Brought([Failed(url=task.uri, remark=reason), news])
 
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:
         return (Counted("pages", self._store.stored, "archived"),)
 
+    def waits(self) -> str:
+        return said_of(self._hosts.resting())
+
     def summary(self) -> Sequence[Panel]:
-        return panels(self._table)
+        counts = look(self._settings.pools_file, None).counts
+        return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages

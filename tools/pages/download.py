@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from ..archive.record import REVISIT
 from ..documents.address import DropParameters, address_of, identity, lane_of
 from ..documents.html import is_html, read
 from ..documents.robots_tags import header_wishes
@@ -16,7 +17,7 @@ from ..engine.stage import Done, Task
 from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
 from ..network.response import Response
-from .analyse import Analyse, Body
+from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
@@ -29,6 +30,7 @@ from .visit import Visit, Visitor, sent_to
 MOST_HOPS = 5  # of redirects that lead to the same page
 BYTES, STATUS = "page bytes", "status "
 """A count, and how the names of the counts of answers begin."""
+UNCHANGED, SAME = "revisits that the host told", "revisits found by their digest"
 
 
 class Download:
@@ -106,7 +108,8 @@ class Download:
         if "noarchive" in _wishes(response):  # it is read now or never
             analysed = self._analyse.read(visit.task, body)
             record = _fetched(visit, response, earlier)
-            return _done(visit, response, "to_control", record, analysed)
+            done = _done(visit, response, "to_control", record, analysed)
+            return replace(done, tally={**done.tally, **tally_of(analysed)})
         self._keeper.keep(visit, response)
         record = _fetched(visit, response, earlier)
         if response.status in NOT_PAGES:  # a redirect to nowhere, or unchanged since never
@@ -186,4 +189,6 @@ def _done(
         seconds=time.time() - visit.begun,
     )
     tally = {f"{STATUS}{response.status}": 1, BYTES: size}
+    if visit.answers and visit.answers[-1].packed.kind == REVISIT:
+        tally[UNCHANGED if response.status == 304 else SAME] = 1
     return Done(to, records=Brought([*records, news], visit.answers), tally=tally, luggage=luggage)
