@@ -15,6 +15,7 @@ from ..engine.stage import Stage
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from .shipping import ArchiveShipping
 
 NAME = "pages"
 LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
@@ -124,6 +125,11 @@ class PagesDescription(Description):
         from .pages import opened
 
         return opened(settings, arguments, stop)
+
+    def shipping(self, settings: Settings) -> ArchiveShipping:
+        from .shipping import ArchiveShipping  # it takes paramiko with it
+
+        return ArchiveShipping(settings)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

@@ -77,27 +77,31 @@ def analysed_row(page: Analysed) -> list[Any]:
 
 
 def special_links(links: Sequence[Link]) -> str | None:
-    """What `sub_urls` do not say: the scheme of the first, unless it is https; and by its number
-    among the distinct ones, all of each that is more than `<a href>` to that scheme and its url."""
+    """What `sub_urls` do not say: the scheme of the first, unless it is https; by its number among
+    the distinct ones, all of each that is more than `<a href>` to that scheme and its url; and what
+    leads to one of them a second time, in another way."""
     start = f"{links[0].address.partition('://')[0]}://" if links else SCHEME
     special: dict[str, object] = {} if start == SCHEME else {"scheme": start}
+    again: list[list[object]] = []
     numbers: dict[str, int] = {}
     for url, address, kind, nofollow in links:
         if url in numbers:
+            again.append([numbers[url], address, kind, nofollow])
             continue
         numbers[url] = at = len(numbers)
         if kind != "a" or nofollow or address != start + url:
             special[str(at)] = [address, kind, nofollow]
+    if again:
+        special["again"] = again
     return as_json(special) if special else None
 
 
 def read_links(sub_urls: str, special: str | None) -> list[Link]:
     more = orjson.loads(special) if special else {}
     start = more.get("scheme", SCHEME)
-    return [
-        Link(url, *(more.get(str(at)) or (start + url,)))
-        for at, url in enumerate(orjson.loads(sub_urls))
-    ]
+    urls = orjson.loads(sub_urls)
+    links = [Link(url, *(more.get(str(at)) or (start + url,))) for at, url in enumerate(urls)]
+    return links + [Link(urls[at], *link) for at, *link in more.get("again", ())]
 
 
 # --- words -----------------------------------------------------------------------------------
