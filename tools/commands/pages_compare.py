@@ -84,10 +84,10 @@ def run(options: Options) -> int:
         outcomes = [crawled(number, flags, environment) for number in numbers]
     print("\n".join(told(outcomes)))
     if options.plot is not None:
-        from ..reports.bar_chart import draw
+        from ..reports.bar_chart import draw_bars
 
         rows = [(f"{each.workers} at once", each.crawled) for each in outcomes]
-        draw(rows, options.plot, f"Pages crawled in {options.seconds:g} seconds")
+        draw_bars(rows, options.plot, f"Pages crawled in {options.seconds:g} seconds")
         print(options.plot)
     return 0
 

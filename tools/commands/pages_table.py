@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..jobs.pages_description import PAGES
 from . import flags
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
-    flags.add_places(parser, "config", "state")
+def add_table_places(parser: argparse.ArgumentParser) -> None:
+    flags.add_places(parser, "config", "state", home=PAGES.usual_home)
     parser.add_argument("--database", metavar="URL", help="the page table (pages.db in the state)")
 
 

@@ -18,14 +18,13 @@ from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
 from .marks import REASON
+from .moves import FAILED, aim_of, found_by, row_of
 from .pool import Pool
 from .reopening import Reopening
 from .rows import Register
 from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
-
-FINISHED, FAILED = "finished", "failed"
 
 
 class Pools(Reopening):
@@ -98,7 +97,7 @@ class Pools(Reopening):
                 return set()
             with self._register.transaction():
                 moved = self._move_on(live)  # first: who sinks in its own batch comes round again
-                entered = self._arrivals.let_in(_found_by(live))
+                entered = self._arrivals.let_in(found_by(live))
                 for task, done in live:
                     self._register.count_up(done.tally)
                     self._time(task, "failed" if done.to == FAILED else "done")
@@ -125,7 +124,7 @@ class Pools(Reopening):
             if not_before:
                 self._waiting.delay(pool, not_before)
             else:
-                self._waiting.enter({pool: [_row(task, task.stage, task.rank, attempts)]})
+                self._waiting.enter({pool: [row_of(task, task.stage, task.rank, attempts)]})
             self.changed.notify_all()
 
     def give_up(self, task: Task, reason: str) -> None:
@@ -245,7 +244,7 @@ class Pools(Reopening):
         """Write the moves; by waiting pool, the rows that enter it."""
         groups: dict[tuple[str, str, int | None, int, str | None], list[Task]] = {}
         for task, done in steps:
-            to = _aim(task, done)
+            to = aim_of(task, done)
             stage = self._stages.get(to[3:])
             rank = stage.rank(task.depth, task.priority) if stage else None
             attempts = task.attempts + 1 if to == FAILED else 0
@@ -256,7 +255,7 @@ class Pools(Reopening):
             self._register.leave(tasks, to, rank, attempts, reason=reason)
             if to in self._waiting:
                 stage = self._stages[to[3:]]
-                rows = [_row(task, stage, rank, 0) for task in tasks]
+                rows = [row_of(task, stage, rank, 0) for task in tasks]
                 entering.setdefault(to, []).extend(rows)
         return entering
 
@@ -280,22 +279,3 @@ class Pools(Reopening):
     def _wake_for_lanes(self) -> None:
         if self._waiting.is_sooner_than_told():
             self.changed.notify_all()
-
-
-def _aim(task: Task, done: Done) -> str:
-    """Who sank while it was at work may have been judged by its old depth: it comes round again."""
-    is_over = done.to == FINISHED and task.again is not None
-    return f"to_{task.again}" if is_over else done.to
-
-
-def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:
-    """What the tasks found, and how deep: one below the finder, unless it says otherwise."""
-    for task, done in steps:
-        for group in done.found:
-            yield group, task.depth + 1 if group.depth is None else group.depth
-
-
-def _row(task: Task, stage: Stage, rank: int | None, attempts: int) -> Row:
-    """As it waits there now."""
-    lane = stage.lane_of(task.uri)
-    return rank or 0, task.id, task.uri, task.depth, attempts, task.priority, task.note, lane

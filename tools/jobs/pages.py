@@ -14,25 +14,27 @@ from threading import Event
 from ..archive.origin import Origin
 from ..archive.store import Archive
 from ..base.credentials import hidden
-from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
+from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Panel
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
+from ..journal.reader import look
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
 from ..pages.control import Control
-from ..pages.download import Download
+from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
-from ..pages.page import Failed
+from ..pages.own_headers import OwnHeaders
+from ..pages.page import Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -43,7 +45,7 @@ from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import panels
-from .pages_watch import Watch
+from .pages_watch import Watch, said_of
 
 
 class PagesJob(Job):
@@ -67,9 +69,9 @@ class PagesJob(Job):
         self._hosts = Hosts(
             pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
         )
-        self.client = client_of(settings, crawl, stop)
+        self.client = crawling_client(settings, crawl, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
-        traps = HostTraps(pages.limit_per_host)
+        self._traps = traps = HostTraps(pages.limit_per_host)
         urls = [link.url for link in crawl.links]
         self._control = Control(table, scope, urls, traps, pages.depth, pages.nofollow)
         archived = Archived(table, pages.archive, pages.max_bytes)
@@ -80,6 +82,7 @@ class PagesJob(Job):
         self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
         self.seeds = list(found_of(crawl.links))
+        self.task_timeout_s, self.scan_s = pages.task_timeout_s, pages.scan_s
         self._store = Store(self._archive, table)
 
     @property
@@ -91,14 +94,20 @@ class PagesJob(Job):
 
     def _download(self, analyse: Analyse, drop: DropParameters) -> Download:
         pages, table = self._settings.pages, self._table
-        visitor = Visitor(self.client, self._hosts, pages.timeout_s)
+        own = OwnHeaders(pages.headers_file, pages.cookies, self._crawl.hosts)
+        visitor = Visitor(self.client, self._hosts, own, pages.timeout_s)
         keeper, robots = Keeper(table), None
         if pages.robots == "obey":
             rules = RobotsRules(table, self._hosts)
             robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
-        refetches = pages.refetch_after_s is not None
-        limits = pages.max_bytes, pages.attempts, refetches
-        return Download(visitor, keeper, table, analyse, robots, drop, *limits)
+        wanted = Wanted(
+            pages.max_bytes,
+            pages.attempts,
+            frozenset(pages.types),
+            pages.refetch_after_s is not None,
+            self._crawl.plain,
+        )
+        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -115,6 +124,8 @@ class PagesJob(Job):
 
     def open(self, harvest: Harvest) -> None:
         self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
+        if self._traps.has_limit:
+            self._traps.remember(self._table.counts().domains)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
 
     def finish(self, harvest: Harvest) -> None:
@@ -135,15 +146,20 @@ class PagesJob(Job):
         self._opened.close()
 
     def failed(self, task: Task, reason: str) -> object:
-        return Brought([Failed(url=task.uri, remark=reason)])
+        news = HostNews(name=lane_of(task.uri), failures=1)
+        return Brought([Failed(url=task.uri, remark=reason), news])
 
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:
         return (Counted("pages", self._store.stored, "archived"),)
 
+    def waits(self) -> str:
+        return said_of(self._hosts.resting())
+
     def summary(self) -> Sequence[Panel]:
-        return panels(self._table)
+        counts = look(self._settings.pools_file, None).counts
+        return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
@@ -155,7 +171,7 @@ def dropped_by(names: Sequence[str]) -> DropParameters:
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
 
 
-def client_of(settings: Settings, crawl: Crawl, stop: Event) -> Client:
+def crawling_client(settings: Settings, crawl: Crawl, stop: Event) -> Client:
     """Hosts that the user named as seeds may be anywhere."""
     pages, http = settings.pages, settings.http
     http = replace(http, connect_timeout_s=pages.connect_timeout_s)

@@ -18,7 +18,7 @@ OF_SETTINGS = (
 """Flags that are settings by the same name."""
 
 
-def add_all(to: argparse.ArgumentParser) -> None:
+def add_crawl_flags(to: argparse.ArgumentParser) -> None:
     to.add_argument("--sample", action="store_true", help="the built-in site, offline")
     _add_what(to)
     _add_how(to)

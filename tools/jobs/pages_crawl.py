@@ -46,9 +46,14 @@ class Crawl:
         self.world = world
         self.id = past.harvest or uuid.uuid4().hex
         known = orjson.loads(past.facts.get(SEEDS, "[]"))
-        texts = dict.fromkeys([*known, *settings.pages.seeds])
+        self._typed = texts = list(dict.fromkeys([*known, *settings.pages.seeds]))
         self.seeds = [address for text in texts if (address := as_seed(text)) is not None]
         self.links = [Link(identity(each, drop), each, "seed") for each in self.seeds]
+        self.plain = frozenset(
+            identity(address, drop)
+            for text in texts
+            if "//" not in text and (address := as_seed(text)) is not None
+        )
 
     @classmethod
     def of(cls, settings: Settings, arguments: Namespace, drop: DropParameters) -> Self:
@@ -122,7 +127,7 @@ class Crawl:
         if (age := pages.refetch_after_s) is not None:
             again = pools.reopen(self._stages["download"], before=time.time() - age)
             logger.info("%d pages are asked whether they have changed", again)
-        texts = orjson.dumps([*dict.fromkeys([*self.seeds])]).decode()
+        texts = orjson.dumps(self._typed).decode()
         facts = {ID: self.id, SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
         pools.remember(facts)
 

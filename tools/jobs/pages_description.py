@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 NAME = "pages"
-LINKS, STATUS = "links ", "status "
+LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
 """How the names of counts begin."""
 
 
@@ -34,8 +35,14 @@ class PagesDescription(Description):
         "analyse": "pages analysed",
         "control": "pages controlled",
     }
-    series = (Series("links", "links followed"), Series("words", "words"))
+    series = (Series("links followed", "links followed"), Series("words", "words"))
     store_title = "page table"
+    usual_home = "state-pages"
+    fact_types = {  # noqa: RUF012
+        "depth": int,
+        "seeds": json.loads,
+        "scope_rules": json.loads,
+    }
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return "pages"
@@ -53,6 +60,7 @@ class PagesDescription(Description):
         return (
             Panel("Links", "table", _of(LINKS, counts)),
             Panel("Answers", "table", _of(STATUS, counts)),
+            Panel("Same content as before", "table", _of(REVISITS, counts)),
             Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
         )
 
@@ -60,6 +68,7 @@ class PagesDescription(Description):
         return {
             "links": dict(_of(LINKS, counts)),
             "answers": dict(_of(STATUS, counts)),
+            "revisits": dict(_of(REVISITS, counts)),
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
@@ -68,9 +77,9 @@ class PagesDescription(Description):
         return stored(settings)
 
     def arguments(self, parser: ArgumentParser) -> None:
-        from .pages_arguments import add_all
+        from .pages_arguments import add_crawl_flags
 
-        add_all(parser)
+        add_crawl_flags(parser)
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Everything the job reads is in `pages`; what the engine reads of every job follows it."""

@@ -19,8 +19,10 @@ from ..network.request import REDIRECTS
 from ..network.response import Response
 from ..network.trouble import NoAnswer, NoUse, Why
 from .brought import Answered
+from .own_headers import OwnHeaders
 from .page import Page
 
+SAFE, PLAIN = "https://", "http://"
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 NO_RULES = "robots.txt could not be had"
 
@@ -34,12 +36,14 @@ class Visit:
     lane: str
     begun: float = field(default_factory=time.time)
     answers: list[Answered] = field(default_factory=list)
+    may_be_plain: bool = False  # if https cannot be had, http will do
 
 
 class Visitor:
-    def __init__(self, client: Client, hosts: Hosts, timeout_s: float) -> None:
+    def __init__(self, client: Client, hosts: Hosts, own: OwnHeaders, timeout_s: float) -> None:
         self._client = client
         self._hosts = hosts
+        self._own = own
         self._timeout_s = timeout_s
 
     def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
@@ -66,17 +70,28 @@ class Visitor:
         return response
 
     def _asked(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
-        headers = {"Accept": ACCEPT}
+        headers = {"Accept": ACCEPT, **self._own.of(visit.lane, address)}
         if known is not None and known.etag:
             headers["If-None-Match"] = known.etag
         if known is not None and known.last_modified:
             headers["If-Modified-Since"] = known.last_modified
-        seconds = self._timeout_s
-        response = self._client.ask(
-            "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
-        )
+        try:
+            seconds = self._timeout_s
+            response = self._client.ask(
+                "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
+            )
+        except NoAnswer as error:
+            if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
+                return self._ask_plainly(visit, address, most, known)
+            raise
         self._rest_if_asked(visit, response)
         return response
+
+    def _ask_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
+        """A seed was typed without a scheme, and nobody answers by https."""
+        visit.may_be_plain = False
+        visit.address = PLAIN + visit.address.removeprefix(SAFE)
+        return self._asked(visit, PLAIN + address.removeprefix(SAFE), most, known)
 
     def answered(self, visit: Visit) -> None:
         """The host is there."""
