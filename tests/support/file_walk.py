@@ -16,7 +16,9 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 SOURCES = {"a": "href", "area": "href", "iframe": "src", "frame": "src"}
 UNREAD = ("script", "style", "template")
-CHARSET = re.compile(rb"""<meta[^>]+charset=["']?([\w-]+)|<\?xml[^>]+encoding=["']([\w-]+)""")
+CHARSET = re.compile(
+    rb"""<meta[^>]+charset=["']?([\w-]+)|<\?xml[^>]+encoding=["']([\w-]+)""", re.IGNORECASE
+)
 REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?(.+?)[\"']?\s*", re.IGNORECASE)
 BASE = "http://site.example"
 SAFE = "!$&'()*+,-./:;=@_~%|[]^"  # what a browser leaves as it is in a path
@@ -53,9 +55,8 @@ class Page(HTMLParser):
         elif tag == "meta" and (said.get("http-equiv") or "").lower() == "refresh":
             if found := REFRESH.fullmatch(said.get("content") or ""):
                 self.sent.append(found[1])
-        elif "template" not in self._skipped and (link := said.get(SOURCES.get(tag, ""))):
-            is_for_us = "nofollow" not in (said.get("rel") or "").lower().split()
-            self.links += [link] if is_for_us else []
+        elif "template" not in self._skipped and "nofollow" not in (said.get("rel") or ""):
+            self.links += filter(None, [said.get(SOURCES.get(tag, ""))])
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -73,7 +74,7 @@ class Page(HTMLParser):
             self._text += data
 
     def _end_text(self) -> None:
-        for word in re.findall(r"\w+", self._text.lower()):
+        for word in map(str.lower, re.findall(r"\w+", self._text)):
             if not word.isdigit():
                 self.words[word] += 1
         self._text = ""

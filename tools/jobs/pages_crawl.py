@@ -166,8 +166,8 @@ class Crawl:
     @property
     def _scope(self) -> str:
         pages = self._settings.pages
-        rules = [pages.scope, pages.include, pages.exclude, pages.nofollow, sorted(self.seeds)]
-        return orjson.dumps(rules).decode()
+        rules = [pages.scope, pages.include, pages.exclude, pages.nofollow, pages.limit_per_host]
+        return orjson.dumps([*rules, sorted(self.seeds)]).decode()
 
     def _widen(self, pools: Pools) -> None:
         """What is finished is looked at again where more of it may be wanted now."""
