@@ -24,7 +24,7 @@ from tests.support.node import Node
 from tests.support.shipped import new_node, nodes, only_batch, receive, sha256_of
 from tools.archive.names import number_of
 
-SMALL = {"SHEAF_PAGES_ARCHIVE_FILE_MB": "0.01"}  # of some 60 kB
+FILE_MB = "0.01"  # of some 60 kB
 TABLE = "state-pages/pages.db"
 PAGE = "garden.example/walk/1"
 
@@ -62,7 +62,7 @@ class Crawl:
 
     def ask(self, *words: object) -> tuple[int, str]:
         """Exit code and what it said, in this process."""
-        said, environment = io.StringIO(), clean_environment(**SMALL)
+        said, environment = io.StringIO(), clean_environment(SHEAF_PAGES_ARCHIVE_FILE_MB=FILE_MB)
         with (
             chdir(self.folder),
             patch.dict(os.environ, environment, clear=True),
@@ -115,7 +115,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a crawl that knew no node; to be copied."""
     folder = tmp_path_factory.mktemp("garden")
     flags = ("--depth", 3, "--per-host", 5, "-q")
-    done = run("main.py", "pages", "--sample", *flags, cwd=folder, **SMALL)
+    small = {"SHEAF_PAGES_ARCHIVE_FILE_MB": FILE_MB}
+    done = run("main.py", "pages", "--sample", *flags, cwd=folder, seconds=60, **small)
     assert done.returncode == 0, done.stderr
     return folder
 
