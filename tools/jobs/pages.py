@@ -141,10 +141,10 @@ class PagesJob(Job):
             self.transport.complete()
 
     def finish(self, harvest: Harvest) -> None:
-        """A crawl that ended by itself is shipped whole, and what comes later goes into new files;
-        one that was stopped goes on with those it has."""
+        """A crawl that came to its end is shipped whole, and what comes later goes into new files;
+        one that was stopped, by a limit too, goes on with those it has."""
         self._archive.sync(durable=True)
-        if self.transport is not None and not harvest.was_stopped:
+        if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
         write_index(self._table, self._settings.pages.archive)
 

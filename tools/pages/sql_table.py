@@ -142,9 +142,17 @@ class SqlTable(SqlReading):
         with self._writing():
             lost = self._run(say.LOSE_CAPTURES, file=file, bytes=bytes)
             pages = sorted({page for (page,) in lost if page is not None})
-            self._run(say.REOPEN_FILE, file=file, bytes=bytes)
+            self._shorten(file)
             found = self._change(say.LOSE_PAGES, pages, now=moment(time.time()))
             return sorted(url for (url,) in found)
+
+    def _shorten(self, file: str) -> None:
+        """To where its last record ends: half a record amid a file would spoil what comes after."""
+        ((end,),) = self._run(say.READ_END, file=file)
+        if end:
+            self._run(say.REOPEN_FILE, file=file, bytes=end)
+        else:
+            self._run(say.LOSE_FILE, file=file)
 
     # --- inside a transaction: rows and paths ----------------------------------------------
 
