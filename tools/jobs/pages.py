@@ -119,6 +119,7 @@ class PagesJob(Job):
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
 
     def finish(self, harvest: Harvest) -> None:
+        self._table.count_words()
         self._archive.sync(durable=True)
         write_index(self._table, self._settings.pages.archive)
 
