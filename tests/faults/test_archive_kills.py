@@ -1,5 +1,5 @@
-"""A crawl whose archive is shipped, killed anywhere: the next one completes it, and the node has each
-file as it was written, once."""
+"""A crawl whose archive is shipped, killed anywhere: the next one completes it, and the node has
+each file as it was written, once."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_crawl_that_was_killed_ships_each_file_once(node: ParamikoNode, tmp_pa
     with Process(folder / "said", crawl(folder, "--delay", 0.02), **slow) as process:
         wait_until(lambda: count_closed(folder) >= 2 or not process.is_running)
         os.kill(process.pid, signal.SIGKILL)
-    assert 2 <= count_closed(folder)
+    assert count_closed(folder) >= 2
     done(folder, crawl(folder))
     assert_shipped(folder, node)
     assert here(folder) == closed(folder).keys(), "nothing is erased unless that is wanted"

@@ -143,6 +143,7 @@ class PagesJob(Job):
     def finish(self, harvest: Harvest) -> None:
         """A crawl that came to its end is shipped whole, and what comes later goes into new files;
         one that was stopped, by a limit too, goes on with those it has."""
+        self._table.count_words()
         self._archive.sync(durable=True)
         if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
