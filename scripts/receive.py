@@ -4,15 +4,16 @@
     raw/<batch>/    volumes and a manifest, as the sender left them
     staging/        where they are unpacked and compared with the manifest
     m/              the media of all batches, and their books
+    archive/<harvest>/  the web archive of each crawl: WARC files, which never change
     aside/<batch>/  files of that batch that lost against others of the same path
     received/       a receipt for each batch: having read it, the sender erases its own files
     quarantine/     what is wrong, each with a file REASON
 
-Promise: a file is in `m` only if it is what its manifest says, byte by byte; a receipt is written
-only when the disk has kept all of them. No link below the folder is followed and nothing outside of
-it is touched, whatever an archive holds. Every step may be killed: the next run takes back what
-stands half in the books and does that batch again. Whatever is wrong with a batch, the others have
-their turn.
+Promise: a file is in `m` or `archive` only if it is what its manifest says, byte by byte; a receipt
+is written only when the disk has kept all of them. No link below the folder is followed and nothing
+outside of it is touched, whatever a volume holds. Every step may be killed: the next run takes back
+what stands half in the books and does that batch again. Whatever is wrong with a batch, the others
+have their turn.
 Limit: all of it is on one file system. What a file should be, the sender is believed; that it is
 the sender, only a secret shared by both sides proves.
 
@@ -48,9 +49,11 @@ T = TypeVar("T")
 
 USAGE, RUNNING, CANNOT, QUARANTINED = 2, 4, 5, 6  # exit codes
 BATCH = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,12})-[0-9a-f]{4}")
+WARC = re.compile(r"[0-9a-f]{2}/(?P<label>[a-z0-9._-]+)/(?P=label)-[0-9]{14}-[0-9]{5}\.warc\.gz")
 VOLUME = re.compile(r"[0-9]{5,}\.tar")
 HASH = re.compile(r"[0-9a-f]{64}")
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]")
+MEDIA, ARCHIVE = KINDS = ("media", "archive")  # what a batch holds
 FILES, CREDITS, SEARCHES = BOOKS = ("MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.jsonl")
 HEAD = b"path,owner,kind,title,author,license,license_url,page,source,provider,sha256,time\n"
 MANIFEST, REASON, LOCK, JOURNAL = "manifest.json", "REASON", ".receive.lock", "staging/books.json"
@@ -162,6 +165,7 @@ class Manifest(NamedTuple):
     volumes: list[Volume]
     members: list[Member]
     media: dict[str, Member]  # without the books
+    kind: str = MEDIA
 
     @property
     def size(self) -> int:
@@ -173,18 +177,36 @@ def parse_manifest(data: bytes, batch: str) -> Manifest:
     if sum(map(data.count, (b"[", b"{", b'"'))) > len(data) // 6 + 1000:
         raise Wrong("its manifest is not that of a sender")
     table = parse(data)
-    if field(table, "format", int) != 1:
-        raise Wrong("its manifest has another format: copy the receive.py of the sender here")
+    kind = _kind(table)
     if field(table, "batch", str) != batch:
         raise Wrong("its manifest is that of another batch")
     found, _ = field(table, "volumes", list), field(table, "lost", list)
     volumes = [_volume(each, at, at == len(found)) for at, each in enumerate(found, 1)]
     members = [member for volume in volumes for member in volume.members]
     _require_places([each.path for each in members])
+    if kind == ARCHIVE:
+        _require_archive(members)
     media = {each.path: each for each in members if each.path not in BOOKS}
     if not volumes:
         raise Wrong("its manifest names no volume")
-    return Manifest(hashlib.sha256(data).hexdigest(), volumes, members, media)
+    return Manifest(hashlib.sha256(data).hexdigest(), volumes, members, media, kind)
+
+
+def _kind(table: object) -> str:
+    """The first format knows media only, and does not say so."""
+    version = field(table, "format", int)
+    kind = MEDIA if version == 1 else field(table, "kind", str) if version == 2 else ""
+    if kind not in KINDS:
+        raise Wrong("its manifest has another format: copy the receive.py of the sender here")
+    return kind
+
+
+def _require_archive(members: Sequence[Member]) -> None:
+    for member in members:
+        if not WARC.fullmatch(member.path):
+            raise Wrong(
+                f"its manifest has a file {member.path[:300]!r}, which is none of an archive"
+            )
 
 
 def parse(data: bytes) -> object:
@@ -695,6 +717,37 @@ class Merge:
                 yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
 
+class Shelve:
+    """A batch of an archive from staging into the folder of its harvest. Such files never change:
+    one that is there already is the same, or nothing of the batch is taken."""
+
+    replaced = 0
+
+    def __init__(self, folder: Folder, name: str, manifest: Manifest, show: Show) -> None:
+        self._folder, self._staged = folder, f"staging/{name}"
+        self._home = f"{ARCHIVE}/{name[:8]}"
+        self._new = [each for each in manifest.members if not self._is_there(each, show)]
+
+    def _is_there(self, member: Member, show: Show) -> bool:
+        path = f"{self._home}/{member.path}"
+        try:
+            if self._folder.facts(path) is None:
+                return False
+            with self._folder.open(path) as file:
+                is_same = hash_of(file, show) == member.sha256
+        except OSError as error:
+            if error.errno not in NO_FILE:
+                raise
+            is_same = False
+        if not is_same:
+            raise Wrong(f"{path} is there already, and another one")
+        return True
+
+    def files(self) -> None:
+        for member in self._new:
+            self._folder.move(f"{self._staged}/{member.path}", f"{self._home}/{member.path}")
+
+
 # --- the node ----------------------------------------------------------------------------------
 
 
@@ -835,10 +888,12 @@ class Node:
         for member in manifest.members:
             with self._folder.open(f"staging/{name}/{member.path}") as file:
                 os.fsync(file.fileno())
-        merge = Merge(self._folder, name, manifest, self._show)
+        parts = self._folder, name, manifest, self._show
+        merge = Shelve(*parts) if manifest.kind == ARCHIVE else Merge(*parts)
         merge.files()
-        head = {"batch": name, "manifest_sha256": manifest.sha256}
-        merge.books(lambda sizes: self._write_journal({**head, "sizes": sizes}))
+        if isinstance(merge, Merge):
+            head = {"batch": name, "manifest_sha256": manifest.sha256}
+            merge.books(lambda sizes: self._write_journal({**head, "sizes": sizes}))
         os.sync()
         return {"files": len(manifest.media), "bytes": manifest.size, "replaced": merge.replaced}
 
@@ -853,7 +908,7 @@ class Node:
 
     def _recover(self) -> None:
         """If a run was killed, the books become what they were before its last batch."""
-        for each in ("m", "staging", "aside", "quarantine", "received"):
+        for each in ("m", ARCHIVE, "staging", "aside", "quarantine", "received"):
             if self._folder.facts(each) is not None and not self._folder.is_folder(each):
                 raise Refused(CANNOT, f"{each} is a link or a file: it must be a folder")
         self._restore_books(self._journal())

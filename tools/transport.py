@@ -1,4 +1,4 @@
-"""Brings the media to the receiving node: a batch is closed, sent volume by volume, proven, erased.
+"""Brings files to the receiving node: a batch is closed, sent volume by volume, proven, erased.
 
 Promise: no file is erased here before the node has said what its hash is, by itself over SSH or in
 a receipt. Every step may be run twice: what the node has is not sent again, a volume that was
@@ -20,13 +20,12 @@ from typing import NamedTuple, TypeVar
 
 from .base.text import amount, size
 from .errors import HarvestError, Interrupted, NoRoom, Unavailable, Unreachable, UsageError
-from .media.ledger import Ledger
 from .shipping.batch import Batch
-from .shipping.outbox import Outbox
 from .shipping.receipts import Quarantined, Receipts, signature
 from .shipping.sender import Sender, Show, Tries, Volumes, raise_if_stopped
 from .shipping.settings import TransportSettings
 from .shipping.sftp import Node
+from .shipping.stock import Stock
 
 logger = logging.getLogger(__name__)
 
@@ -68,43 +67,37 @@ class Round:
 
 
 class Transport:
-    """`between` does something while nobody writes into the books."""
-
-    def __init__(
-        self,
-        settings: TransportSettings,
-        outbox: Outbox,
-        ledger: Ledger,
-        at_quiet_point: Callable[[Callable[[], None]], None],
-        stop: Event,
-    ) -> None:
+    def __init__(self, settings: TransportSettings, stock: Stock, stop: Event) -> None:
         self._settings = settings
         self._folder = settings.folder.rstrip("/")  # which may be the root of a chroot
-        self._outbox = outbox
-        self._ledger = ledger
-        self._at_quiet_point = at_quiet_point
+        self._stock = stock
+        self._outbox = stock.outbox
         self._stop = stop
         self._receipts = Receipts(f"{self._folder}/{RECEIVED}", settings.secret)
 
     @property
     def backlog(self) -> int:
         """Bytes that have not arrived yet."""
-        return self._ledger.bytes + self._outbox.weight
+        return self._stock.bytes + self._outbox.weight
+
+    @property
+    def frees_room(self) -> bool:
+        """Is the disk here emptier when something has arrived?"""
+        return self._stock.frees_room
 
     def is_batch_waiting(self) -> bool:
         return bool(self._outbox.names())
 
     def complete(self) -> None:
-        """What a crash left half closed, before anybody writes media again."""
-        self._outbox.complete(self._ledger)
-        self._ledger.measure()
+        """What a crash left half closed, before anybody writes again."""
+        self._stock.complete()
 
     def ship(self, only: str | None = None, show: Show = lambda _: None) -> Shipped:
         """All there is; or one batch, even if the node has refused it before."""
         begun, round_ = time.monotonic(), Round()
         with self._outbox.held(self._settings.timeout_s):
             if only is None:
-                self._close()
+                self._stock.close()
             elif only not in self._outbox.names():
                 raise UsageError(f"there is no batch {only!r}: python main.py ship --list")
             for name in self._outbox.names() if only is None else [only]:
@@ -117,11 +110,6 @@ class Transport:
         done, waiting = round_.done, len(round_.sent)
         files, bytes_ = sum(each.files for each in done), sum(each.size for each in done)
         return Shipped(len(done), files, bytes_, waiting, time.monotonic() - begun)
-
-    def _close(self) -> None:
-        """While it is done nothing finishes, so it must not take long."""
-        self._at_quiet_point(lambda: self._outbox.close(self._ledger))
-        self._outbox.divide()
 
     # --- one batch -------------------------------------------------------------------------
 
@@ -204,6 +192,7 @@ class Transport:
 
     def _finish(self, batch: Batch, how: str) -> None:
         logger.info("batch %s has arrived (%s): %d files", batch.name, how, batch.files)
+        self._stock.arrived(batch)
         self._outbox.forget(batch, how)
 
     def _remote(self, batch: Batch) -> str:

@@ -19,7 +19,7 @@ PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kin
 PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened", "plan"}
 PLUGS |= {"Table", "Handler"}
 """What every command, format, kind of media, job, server has: one is put in another's place."""
-WALKS = TEXT.partition("## Four walks")[2].partition("\n## ")[0]
+WALKS = TEXT.partition("## Five walks")[2].partition("\n## ")[0]
 
 
 def in_layers() -> list[set[str]]:

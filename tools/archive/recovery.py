@@ -8,7 +8,7 @@ is cut: its pages are put back, and then it is cut to those that are left.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -36,12 +36,17 @@ class Recovery:
     strange: list[str] = field(default_factory=list)  # unknown, and not proven ours: left alone
 
 
-def cut_back(folder: Path, origin: Origin, ends: Mapping[str, int]) -> Recovery:
+def cut_back(
+    folder: Path, origin: Origin, ends: Mapping[str, int], shipped: Collection[str] = ()
+) -> Recovery:
+    """Files that were `shipped` are whole on the receiving node, whatever is left of them here."""
     found = Recovery()
     for name, end in ends.items():
-        if (size := _size(folder / name)) < end:
+        if name not in shipped and (size := _size(folder / name)) < end:
             found.short.append(Short(name, size, end))
     for name in [*our_files(folder)]:
+        if name in shipped:
+            continue
         if ends.get(name):
             _cut(folder / name, name, ends[name], found)
         elif origin.wrote(folder / name):

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ..base import files, place
@@ -77,6 +77,7 @@ class Archive:
         self._not_to_grow: set[str] = set()  # full, or strange
         self._failure: OSError | None = None  # the first one
         self._place: place.Place | None = None
+        self._numbers: dict[str, int] = {}  # the last one of each domain, as far as it is known
         self.full: list[str] = []  # since the start, for `close_file`
 
     # --- whose it is -----------------------------------------------------------------------
@@ -113,13 +114,19 @@ class Archive:
 
     # --- the start -------------------------------------------------------------------------
 
-    def cut_back(self, ends: Mapping[str, int], closed: Collection[str] = ()) -> Recovery:
+    def cut_back(
+        self,
+        ends: Mapping[str, int],
+        closed: Collection[str] = (),
+        shipped: Collection[str] = (),
+    ) -> Recovery:
         """Each file to where its last record in the table ends; see `recovery`. Those in `closed`
-        are not appended to."""
+        are not appended to, and of those in `shipped` none is needed here."""
         self.close()
         with self._told():
-            found = cut_back(self._folder, self._origin, ends)
+            found = cut_back(self._folder, self._origin, ends, frozenset(shipped))
         self._not_to_grow = {*closed, *found.strange}
+        self._note_numbers(ends)
         self.full = [name for name, end in ends.items() if self._is_full(name, end, closed)]
         return found
 
@@ -127,6 +134,13 @@ class Archive:
         """A kill came before it was closed."""
         is_long = size >= self._max_file_bytes and name not in closed
         return is_long and (self._folder / name).exists()
+
+    def _note_numbers(self, names: Iterable[str]) -> None:
+        """Of files that may have been shipped and erased: no other gets their name."""
+        for name in names:
+            if (number := number_of(name)) is not None:
+                of = PurePosixPath(name).parent.name
+                self._numbers[of] = max(number, self._numbers.get(of, -1))
 
     # --- while it grows --------------------------------------------------------------------
 
@@ -193,6 +207,12 @@ class Archive:
             self.full.remove(name)
         return Closed(name, size, digest)
 
+    def retire(self, names: Collection[str]) -> None:
+        """These count as full from now on, whatever their size."""
+        self.close()
+        self._not_to_grow.update(names)
+        self.full += [name for name in names if name not in self.full]
+
     def close(self) -> None:
         while self._open:
             os.close(self._open.popitem()[1].fd)
@@ -213,13 +233,17 @@ class Archive:
         if not numbered:
             return None
         name = numbered[max(numbered)]
+        if name in self._not_to_grow:  # it may be shipped and erased at this very moment
+            return None
         has_room = (self._folder / name).stat().st_size < self._max_file_bytes
-        return name if has_room and name not in self._not_to_grow else None
+        return name if has_room else None
 
     def _begun(self, domain: str) -> str:
         """A new file, which has its first record from the first moment on."""
         now = datetime.now(UTC)
-        name = file_name(domain, now, max(self._numbered(domain), default=-1) + 1)
+        number = 1 + max(self._numbers.get(domain, -1), *self._numbered(domain), -1)
+        name = file_name(domain, now, number)
+        self._note_numbers([name])
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(path, self._origin.record(path.name, now), durable=False)

@@ -92,7 +92,7 @@ class Assist:
             watches.append(Overdue(harvest.monitors, longest_s, job.scan_s or clock.scan_s))
         if self._guard is not None:
             watches.append(self._guard.look)
-        if (transport := self._transport) is not None:
+        if (transport := self._transport) is not None and transport.frees_room:
             limit = settings.transport.outbox_mb * 1e6
             report, run_soon = self._reporter("disk"), partial(self._clock.run_soon, TRANSPORT)
             ways = report, run_soon, self._begun_bytes

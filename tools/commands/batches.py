@@ -1,22 +1,22 @@
-"""Batches of media and the receiving node: what the clock does every few hours, by hand."""
+"""Batches and the receiving node: what the clock does every few hours, by hand."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from secrets import token_bytes, token_hex
 from threading import Event
 from typing import NamedTuple
 
 from ..assist.inbox import request_shipping
+from ..engine.job import Description
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, HarvestError, NoRoom, Unreachable, UsageError
-from ..jobs.ownership import check_media
-from ..jobs.registry import job_in
-from ..jobs.shipping import outbox_of, transport_of
+from ..jobs.registry import DEFAULT, job_in, job_named
+from ..jobs.shipping import Shipping
 from ..journal.instance import only_instance
-from ..media.ledger import Ledger
 from ..reports.progress import bar
 from ..reports.tables import Row, table
 from ..settings import Settings
@@ -32,38 +32,44 @@ TRIAL, TRIAL_BYTES = ".sheaf-trial-", 2**16  # no batch has such a name
 
 def ship(settings: Settings, options: Options) -> int:
     if not settings.transport.host:
-        raise UsageError("no host is set under [transport], so media stay here: docs/shipping.md")
+        raise UsageError("no host is set under [transport], so all stays here: docs/shipping.md")
+    if options.archive is not None:
+        settings = replace(settings, pages=replace(settings.pages, archive=options.archive))
+    job = job_meant(settings, options)
+    shipping: Shipping = job.shipping(settings)
     if options.list:
-        return list_batches(outbox_of(settings))
+        return list_batches(shipping.outbox)
     if options.dry_run:
-        return report_trial(settings)
-    if not settings.pools_file.exists() and not Ledger(settings.media):
+        return report_trial(settings, shipping)
+    if not settings.pools_file.exists() and not shipping:
         print("nothing to ship")
         return 0
     try:
-        with only_instance(settings.state), closing(opened(settings)) as pools:
-            return ship_here(settings, pools, options)
+        with only_instance(settings.state), closing(opened(settings, job, shipping)) as pools:
+            return ship_here(shipping, pools, options)
     except AlreadyRunning:
         request_shipping(settings.state, options.batch)
         print("the harvest that runs ships them, beginning within a minute")
     return 0
 
 
-def opened(settings: Settings) -> Pools:
+def job_meant(settings: Settings, options: Options) -> Description:
+    file = settings.pools_file
+    return job_in(file) if file.exists() else job_named(options.job or DEFAULT)
+
+
+def opened(settings: Settings, job: Description, shipping: Shipping) -> Pools:
     if not settings.pools_file.exists():
         raise UsageError(
-            f"{settings.media} holds the media of a harvest that {settings.state} knows nothing of:"
-            " give its --state"
+            f"{shipping.folder} holds the {shipping.noun} of a harvest that {settings.state} knows "
+            "nothing of: give its --state"
         )
-    return Pools(settings.pools_file, job_in(settings.pools_file).stages(settings))
+    return Pools(settings.pools_file, job.stages(settings))
 
 
-def ship_here(settings: Settings, pools: Pools, options: Options) -> int:
+def ship_here(shipping: Shipping, pools: Pools, options: Options) -> int:
     """Nobody else works in this state folder now."""
-    with closing(Ledger(settings.media)) as ledger:
-        check_media(pools, ledger, settings)
-        transport = transport_of(settings, ledger, lambda work: work(), Event())
-        transport.complete()
+    with shipping.opened(pools, Event()) as transport:
         with bar("shipped", transport.backlog, options.quiet) as show:
             try:
                 done = str(transport.ship(options.batch, show))
@@ -96,12 +102,10 @@ def waiting_row(name: str, batch: Batch | None) -> Row:
     return (name, f"{batch.files:,}", f"{batch.size / 1e6:,.1f}", text)
 
 
-def report_trial(settings: Settings) -> int:
+def report_trial(settings: Settings, shipping: Shipping) -> int:
     """What would be sent, and whether the node would take it."""
-    ledger = Ledger(settings.media)
-    ledger.measure()
-    waiting = outbox_of(settings).names()
-    print(f"{ledger.bytes / 1e6:,.1f} MB of media would become a batch; {len(waiting):,} wait")
+    size, waiting = shipping.bytes() / 1e6, len(shipping.outbox.names())
+    print(f"{size:,.1f} MB of {shipping.noun} would become a batch; {waiting:,} wait")
     trial = try_out(settings)
     free = trial.free
     room = "does not say its room" if free is None else f"has room for {free / 1e6:,.0f} MB"

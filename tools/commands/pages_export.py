@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_table_places, settings_of, table_of
+from .pages_table import add_crawl, settings_of, table_of
 
 FORMATS = ("files", "warc", "wacz", "csv", "jsonl", "parquet")
 EXAMPLES = (
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", default=FORMATS[0], metavar="NAME", help=named)
     add("--archive", type=Path, metavar="DIR", help="where the WARC files are")
     flags.add_quiet(parser)
-    add_table_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_table_places, settings_of, table_of, url_of
+from .pages_table import add_crawl, settings_of, table_of, url_of
 
 EXAMPLES = ("python main.py pages links https://example.org/",)
 STATES = {0: "waiting", 1: "fetched", 2: "failed"}
@@ -18,7 +18,7 @@ class Options(flags.Options):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the page")
-    add_table_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_table_places, settings_of, table_of, url_of
+from .pages_table import add_crawl, settings_of, table_of, url_of
 
 EXAMPLES = (
     "python main.py pages paths https://example.org/x          those that are kept",
@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("url", metavar="URL", help="the page")
     add("--all", action="store_true", help="every way, by the links of all pages")
     add("--depth", type=flags.whole, metavar="N", help="of at most N links (that of the crawl)")
-    add_table_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

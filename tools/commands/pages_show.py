@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_table_places, settings_of, table_of, url_of
+from .pages_table import add_crawl, settings_of, table_of, url_of
 
 EXAMPLES = (
     "python main.py pages show https://example.org/          what is known of it",
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the page")
     parser.add_argument("--body", action="store_true", help="only its body, unpacked")
     parser.add_argument("--archive", type=Path, metavar="DIR", help="where the WARC files are")
-    add_table_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def add_table_places(parser: argparse.ArgumentParser) -> None:
+def add_crawl(parser: argparse.ArgumentParser) -> None:
     flags.add_places(parser, "config", "state", home=PAGES.usual_home)
     parser.add_argument("--database", metavar="URL", help="the page table (pages.db in the state)")
 

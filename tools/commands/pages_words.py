@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import flags
-from .pages_table import add_table_places, settings_of, table_of
+from .pages_table import add_crawl, settings_of, table_of
 
 EXAMPLES = (
     "python main.py pages words --top 50             the fifty most frequent",
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--top", type=flags.whole, metavar="N", help=f"only the N most frequent ({TOP}; csv: all)")
     add("--csv", action="store_true", help="word, count, pages: for a spreadsheet")
     add("--plot", type=Path, metavar="FILE", help="draw them as FILE.svg or FILE.png")
-    add_table_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

@@ -164,6 +164,10 @@ class Description:
         its own."""
         raise UsageError(f"the job {self.name!r} cannot be started here")
 
+    def shipping(self, settings: Any) -> Any:
+        """What of it goes to the receiving node (see `jobs.shipping`)."""
+        raise UsageError(f"the job {self.name!r} has nothing to ship")
+
     def rehearsed(self, settings: Any, scratch: Any, arguments: Namespace, stop: Event) -> Job:
         """For a trial that touches nothing: `scratch` are the settings with an empty folder in the
         place of what they name."""

@@ -31,7 +31,7 @@ class Pools(Reopening):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
-    a stage has nothing at work any more. Whoever ends a task looks for the next one itself.
+    nothing is at work any more. Whoever ends a task looks for the next one itself.
     """
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
@@ -45,6 +45,11 @@ class Pools(Reopening):
     def leases(self) -> int:
         """How many tasks were handed out since this file was opened."""
         return self._register.leases
+
+    @property
+    def at_work(self) -> int:
+        """How many tasks are handed out now. Without the lock, for whom a single look is enough."""
+        return len(self._leases)
 
     def __getattr__(self, name: str) -> Pool:
         if not name.startswith(("to_", "on_", "finished", "failed")):
@@ -101,8 +106,7 @@ class Pools(Reopening):
                 for task, done in live:
                     self._register.count_up(done.tally)
                     self._time(task, "failed" if done.to == FAILED else "done")
-            for task, _ in live:
-                self._release(task)
+            self._release(*(task for task, _ in live))
             self._waiting.enter(moved)
             self._admit(entered)
             if (moved.keys() | entered.rows.keys()) - {task.stage.waiting for task, _ in live}:
@@ -269,10 +273,11 @@ class Pools(Reopening):
         self._wake_for_lanes()
         return tasks
 
-    def _release(self, task: Task) -> None:
-        self._leases.end(task)
-        self._waiting.ended(task)
-        if not self._leases.number(task.stage):
+    def _release(self, *tasks: Task) -> None:
+        for task in tasks:
+            self._leases.end(task)
+            self._waiting.ended(task)
+        if not self._leases:
             self.changed.notify_all()
         self._wake_for_lanes()
 

@@ -20,6 +20,7 @@ from . import conceptnet_arguments, conceptnet_facts
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from .shipping import MediaShipping
 
 NAME = "conceptnet"
 SAMPLE, REAL = "the built-in sample", "ConceptNet"
@@ -117,6 +118,11 @@ class ConceptnetDescription(Description):
         from .conceptnet import opened  # it takes the network with it
 
         return opened(settings, arguments, stop)
+
+    def shipping(self, settings: Settings) -> MediaShipping:
+        from .shipping import MediaShipping  # it takes paramiko with it
+
+        return MediaShipping(settings)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

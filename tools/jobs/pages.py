@@ -62,9 +62,9 @@ class PagesJob(Job):
         """`crawl` is what it knows of itself: its id, its seeds, its depth."""
         pages = settings.pages
         self._settings, self._crawl, self._table = settings, crawl, table
-        self._opened = ExitStack()
+        self._opened, self._stop = ExitStack(), stop
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
-        size = pages.archive_file_mb * 1_000_000
+        size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
         self._hosts = Hosts(
             pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
@@ -127,9 +127,23 @@ class PagesJob(Job):
         if self._traps.has_limit:
             self._traps.remember(self._table.counts().domains)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
+        self._open_transport()
+
+    def _open_transport(self) -> None:
+        """If full files do not stay here alone. What a crash interrupted is completed first."""
+        if self._settings.transport.host:
+            from .shipping import archive_transport_of  # it takes paramiko with it
+
+            ways = self._table, self._crawl.id, self._stop, lambda: self._store.closed_bytes
+            self.transport = archive_transport_of(self._settings, *ways)
+            self.transport.complete()
 
     def finish(self, harvest: Harvest) -> None:
+        """A crawl that ended by itself is shipped whole, and what comes later goes into new files;
+        one that was stopped goes on with those it has."""
         self._archive.sync(durable=True)
+        if self.transport is not None and not harvest.was_stopped:
+            self._store.close_files()
         write_index(self._table, self._settings.pages.archive)
 
     def problem(self, harvest: Harvest) -> HarvestError | None:
@@ -158,7 +172,7 @@ class PagesJob(Job):
         return said_of(self._hosts.resting())
 
     def summary(self) -> Sequence[Panel]:
-        counts = look(self._settings.pools_file, None).counts
+        counts = look(self._settings.pools_file).counts
         return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from ..archive.recovery import Recovery
 from ..archive.store import Archive
 from ..documents.address import DropParameters, as_seed, identity
 from ..engine.pools import Pools
@@ -132,10 +133,8 @@ class Crawl:
         pools.remember(facts)
 
     def _put_right(self, pools: Pools, table: PageTable, archive: Archive) -> None:
-        ends = table.ends_of_files()
-        archive.claim(known=len(ends))
-        closed = [file.name for file in table.files() if file.closed_at]
-        found = archive.cut_back(ends, closed)
+        archive.claim(known=len(table.ends_of_files()))
+        found = self._cut_back(table, archive)
         for short in found.short:
             urls = table.cut_back(short.file, short.bytes)
             again = pools.reopen_named(self._stages["download"], urls)
@@ -146,7 +145,13 @@ class Crawl:
                 again,
             )
         if found.short:
-            archive.cut_back(table.ends_of_files(), closed)
+            self._cut_back(table, archive)
+
+    def _cut_back(self, table: PageTable, archive: Archive) -> Recovery:
+        files = table.files()
+        closed = [file.name for file in files if file.closed_at]
+        shipped = [file.name for file in files if file.shipped_at]
+        return archive.cut_back({file.name: file.bytes for file in files}, closed, shipped)
 
     def _follow(self, link: Link, table: PageTable, control: Control) -> None:
         """Where a seed was sent in an earlier run, the crawl goes on there."""

@@ -15,6 +15,7 @@ from ..engine.stage import Stage
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from .shipping import ArchiveShipping
 
 NAME = "pages"
 LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
@@ -91,7 +92,11 @@ class PagesDescription(Description):
         given = pages.seeds if arguments.seed is None and arguments.seeds is None else ()
         if not (is_going_on(settings) and not (arguments.seed or file or given)):
             pages = replace(pages, seeds=seeds_of([*given, *(arguments.seed or ())], file))
-        return replace(settings, pages=pages, limit=pages.limit, attempts=pages.attempts)
+        late, scan = pages.task_timeout_s, pages.scan_s
+        clock = replace(settings.clock, task_timeout_s=late, scan_s=scan)
+        return replace(
+            settings, pages=pages, clock=clock, limit=pages.limit, attempts=pages.attempts
+        )
 
     def stages(self, settings: Settings) -> Sequence[Stage]:
         from ..documents.address import lane_of
@@ -120,6 +125,11 @@ class PagesDescription(Description):
         from .pages import opened
 
         return opened(settings, arguments, stop)
+
+    def shipping(self, settings: Settings) -> ArchiveShipping:
+        from .shipping import ArchiveShipping  # it takes paramiko with it
+
+        return ArchiveShipping(settings)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

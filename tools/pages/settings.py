@@ -44,7 +44,7 @@ class PagesSettings:
     database: str = "sqlite:pages.db"
     password_file: Path | None = None
     archive: Path = Path("archive")
-    archive_file_mb: int = bounded(1000, least=1, most=100_000)
+    archive_file_mb: float = bounded(1000.0, above=0, most=100_000)
     # which pages
     scope: str = "host"
     include: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ class SqlTable(SqlReading):
         with self._writing():
             lost = self._run(say.LOSE_CAPTURES, file=file, bytes=bytes)
             pages = sorted({page for (page,) in lost if page is not None})
-            self._change(say.WRITE_FILES, [[file, bytes, None, None, None]])
+            self._run(say.REOPEN_FILE, file=file, bytes=bytes)
             found = self._change(say.LOSE_PAGES, pages, now=moment(time.time()))
             return sorted(url for (url,) in found)
 

@@ -183,6 +183,8 @@ DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
 CLAIM = "INSERT INTO harvest VALUES (:id)"
 LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes
     RETURNING page"""
+REOPEN_FILE = """UPDATE files SET bytes = :bytes, sha256 = NULL, closed_at = NULL, shipped_at = NULL
+    WHERE name = :file"""
 LOSE_PAGES = f"""UPDATE pages SET state = 0, fetched_at = NULL, updated_at = {NOW}
     WHERE id IN {_listed("int")} RETURNING url"""
 

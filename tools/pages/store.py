@@ -27,6 +27,7 @@ class Store:
         self._table = table
         self.stored = 0  # pages, in this run
         self.bytes = 0  # of the archive, in this run
+        self.closed_bytes = 0  # of files that became full, in this run
 
     def __call__(self, brought: Sequence[Brought]) -> None:
         appended: list[Place] = []
@@ -40,6 +41,12 @@ class Store:
             raise
         self.stored += sum(isinstance(record, Fetched) for record in records)
         self.bytes += sum(place.length for place in appended)
+
+    def close_files(self) -> None:
+        """Nothing more comes: what is not full counts as full."""
+        growing = [file.name for file in self._table.files() if not file.closed_at]
+        self._archive.retire(growing)
+        self._table.write([*self._closed()])
 
     def _placed(self, brought: Brought, appended: list[Place]) -> Iterator[Record]:
         captures = [each for one in brought.answers for each in self._append(one, appended)]
@@ -67,6 +74,7 @@ class Store:
         """Files that became full: nobody writes to them again, so they may be shipped."""
         while self._archive.full:
             closed = self._archive.close_file(self._archive.full.pop())
+            self.closed_bytes += closed.bytes
             yield ArchiveFile(
                 name=closed.file,
                 bytes=closed.bytes,

@@ -77,8 +77,8 @@ class PageTable(Protocol):
     def write(self, records: Sequence[Record]) -> Written: ...
 
     def cut_back(self, file: str, bytes: int) -> list[str]:
-        """The archive has lost what was in this file behind so many bytes; the pages that were
-        there, which are new again."""
+        """The archive has lost what was in this file behind so many bytes, so it is not closed any
+        more; the pages that were there, which are new again."""
 
     def close(self) -> None: ...
 

@@ -82,12 +82,12 @@ class Visitor:
             )
         except NoAnswer as error:
             if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
-                return self._ask_plainly(visit, address, most, known)
+                return self._asked_plainly(visit, address, most, known)
             raise
         self._rest_if_asked(visit, response)
         return response
 
-    def _ask_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
+    def _asked_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
         """A seed was typed without a scheme, and nobody answers by https."""
         visit.may_be_plain = False
         visit.address = PLAIN + visit.address.removeprefix(SAFE)

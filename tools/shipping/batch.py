@@ -1,4 +1,4 @@
-"""A batch of media on its way: what it holds, in which volumes, and how much of it has arrived.
+"""A batch of files on its way: what it holds, in which volumes, and how much of it has arrived.
 
 Promise: what is erased was marked as proven before, on the disk. What a crash leaves half done is
 completed by doing it again.
@@ -22,6 +22,10 @@ from .volume import Member, MemberLost, Volume
 logger = logging.getLogger(__name__)
 
 CONTENT, DAMAGED, PLAN, SENT = "content", "damaged", "plan.json", "sent.jsonl"
+MEDIA, ARCHIVE = "media", "archive"
+"""What a batch holds. Media move into its folder; files of an archive stay where they are."""
+FORMATS = {MEDIA: 1, ARCHIVE: 2}
+"""Of the manifest: who knows media only must not take the others for such."""
 
 
 @dataclass(slots=True)
@@ -34,6 +38,7 @@ class Batch:
     lost: list[dict[str, str]]
     sent: dict[str, str] = field(default_factory=dict)  # volume -> its SHA-256
     proven: set[str] = field(default_factory=set)  # volumes
+    kind: str = MEDIA
 
     @property
     def name(self) -> str:
@@ -41,7 +46,7 @@ class Batch:
 
     @property
     def content(self) -> Path:
-        return self.folder / CONTENT
+        return self.folder / CONTENT if self.kind == MEDIA else self.folder.parent.parent
 
     @property
     def open_volumes(self) -> list[Volume]:
@@ -74,7 +79,8 @@ class Batch:
             self.erase(volume)
 
     def erase(self, volume: Volume) -> None:
-        for member in volume.members:
+        """Its own; what lies elsewhere is not the batch's to erase."""
+        for member in volume.members if self.kind == MEDIA else ():
             (self.content / member.path).unlink(missing_ok=True)
 
     def erase_proven(self) -> None:
@@ -84,10 +90,10 @@ class Batch:
                 self.erase(volume)
 
     def drop(self, volume: Volume, lost: MemberLost) -> Volume:
-        """The volume without a file that cannot be sent; what is left of that is set aside."""
+        """The volume without a file that cannot be sent; what is left of a medium is set aside."""
         path, aside = self.content / lost.member.path, self.folder / DAMAGED / lost.member.path
         logger.error("%s stays behind: %s", self.name, lost)
-        if path.exists():
+        if self.kind == MEDIA and path.exists():
             aside.parent.mkdir(parents=True, exist_ok=True)
             path.replace(aside)
         members = [each for each in volume.members if each != lost.member]
@@ -104,6 +110,7 @@ class Batch:
             lost = len(self.lost)
             volumes = [{"name": each.name, "members": each.members} for each in self.volumes]
             plan = {"created": self.created, "volumes": volumes, "lost": self.lost}
+            plan |= {"kind": self.kind}
             own = self.folder / f"plan.{get_ident()}.part"  # lanes may do it together
             text = orjson.dumps(plan, default=tuple)
             write_whole(self.folder / PLAN, text, durable=True, part=own)
@@ -119,7 +126,10 @@ class Batch:
             }
             for each in self.volumes
         ]
-        head: dict[str, Any] = {"format": 1, "batch": self.name, "created": self.created}
+        format_ = FORMATS[self.kind]
+        head: dict[str, Any] = {"format": format_, "batch": self.name, "created": self.created}
+        if format_ > 1:
+            head["kind"] = self.kind
         return orjson.dumps({**head, "volumes": volumes, "lost": self.lost})
 
 
@@ -135,7 +145,8 @@ def read_batch(folder: Path) -> Batch:
     sent = {each["volume"]: each for each in noted}
     proven = {name for name, each in sent.items() if each["proven"]}
     hashes = {name: each["sha256"] for name, each in sent.items()}
-    return Batch(folder, plan["created"], volumes, plan["lost"], hashes, proven)
+    kind = plan.get("kind", MEDIA)
+    return Batch(folder, plan["created"], volumes, plan["lost"], hashes, proven, kind)
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

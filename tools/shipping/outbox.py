@@ -1,7 +1,8 @@
 """Batches of media on their way to the receiving node, on this disk.
 
 A batch is the books as they were when it was closed, and the files they list. It lies in a folder
-of its own beside the media, so that nobody who writes media can touch it.
+of its own beside the media, so that nobody who writes media can touch it. One of files that nobody
+writes any more is a list of them.
 
 Promise: only finished owners are in a batch. Whatever a crash leaves half done is completed by
 doing it again.
@@ -16,7 +17,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER = ".outbox"  # in the media folder; no folder of a concept begins with a dot
 SHIPPED = "SHIPPED.jsonl"
-CLOSING, MAKING, DIVIDED = ".closing", ".making", ".divided"
+CLOSING, MAKING, DIVIDED, LISTING = ".closing", ".making", ".divided", ".listing"
 MOST_FILES = 50_000  # in a batch, about
 NAME = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,})-[0-9a-f]{4}")
 LOOK_EVERY_S = 0.2
@@ -82,7 +83,7 @@ class Outbox:
         if harvest is None or not any((self._media / name).exists() for name in BOOKS):
             return
         begun = time.monotonic()
-        name = f"{harvest[:8]}-{self._next_counter():06}-{secrets.token_hex(2)}"
+        name = self._new_name(harvest)
         closing = self._folder / f"{name}{CLOSING}"
         with self._translating():
             (closing / CONTENT).mkdir(parents=True)
@@ -94,6 +95,19 @@ class Outbox:
             sync(self._folder)
         logger.info("batch %s was closed in %.1f ms", name, (time.monotonic() - begun) * 1000)
 
+    def add(self, harvest: str, kind: str, members: Sequence[Member]) -> None:
+        """Files that are closed already, and stay where they are, become batches."""
+        for first in range(0, len(members), MOST_FILES):
+            name = self._new_name(harvest)
+            listing = self._folder / f"{name}{LISTING}"
+            volumes = cut(members[first : first + MOST_FILES], self._volume_bytes)
+            with self._translating():
+                listing.mkdir(parents=True)
+                Batch(listing, _now(), volumes, [], kind=kind).save()
+                listing.replace(self._folder / name)
+                sync(self._folder)
+            self.open(name)
+
     def complete(self, ledger: Ledger) -> None:
         """What a crash interrupted, before anybody writes media or books again."""
         with self._translating():
@@ -101,6 +115,13 @@ class Outbox:
                 (closing / CONTENT).mkdir(exist_ok=True)
                 ledger.hand_over(closing / CONTENT)
                 closing.replace(closing.with_suffix(""))
+        self.tidy()
+
+    def tidy(self) -> None:
+        """What a crash left of batches that were being made, divided or forgotten."""
+        with self._translating():
+            for listing in self._folder.glob(f"*{LISTING}"):
+                shutil.rmtree(listing)
             # It stands among the shipped before it is removed, so what is still here is a remnant.
             arrived = {each["batch"] for each in self.shipped()}
             for name in arrived.intersection(self.names()):
@@ -180,6 +201,9 @@ class Outbox:
 
     def shipped(self) -> list[dict[str, Any]]:
         return list(lines(self._folder / SHIPPED))
+
+    def _new_name(self, harvest: str) -> str:
+        return f"{harvest[:8]}-{self._next_counter():06}-{secrets.token_hex(2)}"
 
     def _next_counter(self) -> int:
         names = [each["batch"] for each in self.shipped()]

@@ -1,4 +1,4 @@
-"""Where media go every few hours, and how. Without a host they stay here."""
+"""Where media and full files of archives go every few hours, and how. Without a host they stay."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class TransportSettings:
     outbox_mb: float = bounded(10_000.0, above=0, most=10**12)
     timeout_s: float = bounded(30.0, above=0, most=DAY_S)
     receipt_s: float = bounded(180.0, least=0, most=DAY_S)
+    erase_archives: bool = False
     secret_file: Path | None = None
     passphrase: str = field(default="", repr=False)  # of the private key; not from TOML,
     proxy_url: str = field(default="", repr=False)  # and so are these two

@@ -83,6 +83,12 @@ class HostileSite(SocketServer):
         own = [each for each in self.asked if each.host == host]
         return max((sum(x.begun <= each.begun < x.ended for x in own) for each in own), default=0)
 
+    def wait_for(self, holds: Callable[[], bool], seconds: float = 60.0) -> None:
+        deadline = monotonic() + seconds
+        while not holds():
+            assert monotonic() < deadline, f"it did not happen; {len(self.asked)} were asked"
+            Event().wait(0.02)
+
     # --- serving ---------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
