@@ -50,6 +50,7 @@ class HostileSite(SocketServer):
     def __post_init__(self) -> None:
         super().__init__()
         self.asked: list[Asked] = []
+        self.answer_to_all = NOT_FOUND
         self._listeners = {
             host: socket.create_server((host, self.port), backlog=128) for host in self.others
         }
@@ -140,7 +141,7 @@ class HostileSite(SocketServer):
                 asked.ended = min(asked.ended, monotonic())
 
     def _answer(self, host: str, connection: socket.socket, request: Request) -> bytes | None:
-        found = self.answers.get((host, request.target), NOT_FOUND)
+        found = self.answers.get((host, request.target), self.answer_to_all)
         return found if isinstance(found, bytes) else found(connection, request)
 
 
