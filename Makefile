@@ -1,6 +1,7 @@
 # Each target sets itself up into .venv; the second time that costs nothing.
 PYTHON ?= python3
 PY := .venv/bin/python
+JOB ?= conceptnet
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench soak lock clean
@@ -19,8 +20,8 @@ help: ## this list
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
-run: .venv/run ## harvest the built-in sample world, offline
-	@$(PY) main.py --sample
+run: .venv/run ## harvest the built-in sample world, offline; JOB=pages crawls its site
+	@$(PY) main.py $(JOB) --sample
 
 test: .venv/dev ## every test; servers are started by the tests themselves
 	@scripts/test-needs

@@ -431,12 +431,12 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
 
 def test_every_command_stands_in_the_table() -> None:
     table = TEXT.partition("## Every command")[2].partition("\n## ")[0]
-    told = set(re.findall(r"`(?:python main\.py )?([a-z]+)[` ]", table))
+    told = set(re.findall(r"`(?:python main\.py )?((?:pages )?[a-z]+)[` ]", table))
     assert set(VERBS) <= told
 
 
 def test_what_the_commands_write_leaves_git_clean(tmp_path: Path) -> None:
-    option = r"(?:--state|--media|--plot|main.py export(?: --format \w+)?) ([\w.-]+)"
+    option = r"(?:--state|--media|--plot|main.py (?:pages )?export(?: --format \w+)?) ([\w.-]+)"
     named = re.findall(option, "\n".join(commands()))
     assert {"state-english", "m-walk", "graph-files", "graph-parquet", "progress.svg"} <= {*named}
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

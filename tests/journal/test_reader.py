@@ -26,7 +26,8 @@ from tools.jobs.conceptnet_description import CONCEPTNET, media_in
 from tools.journal.check import copies, inspect
 from tools.journal.holder import Running, _is_locked, running
 from tools.journal.instance import only_instance
-from tools.journal.reader import EXAMPLES, RECENT, ClockWork, all_samples, failed, look, moment
+from tools.journal.reader import RECENT, ClockWork, all_samples, failed, look, moment
+from tools.journal.reasons import EXAMPLES
 from tools.journal.snapshots import LOCK, snapshot
 from tools.reports.as_json import as_json
 from tools.reports.text import View, as_text, failed_line, verdict_line

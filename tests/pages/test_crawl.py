@@ -124,6 +124,17 @@ def test_settings_come_from_the_environment(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "SHEAF_PAGES_DEPTH is 'deep'" in wrong.stderr
 
 
+def test_only_the_types_that_are_wanted_are_kept(tmp_path: Path) -> None:
+    crawl(tmp_path, "--depth", 1, SHEAF_PAGES_TYPES="text/html")
+    failed = dict(rows(tmp_path, "SELECT url, remark FROM pages WHERE remark LIKE 'its type%'"))
+    assert failed == {
+        f"{HOST}/picture.svg": "its type is not wanted: image/svg+xml",
+        f"{HOST}/seeds.csv": "its type is not wanted: text/csv",
+    }
+    kept = rows(tmp_path, "SELECT url FROM pages WHERE state = 1 AND url LIKE '%/secret/%'")
+    assert len(kept) == len(garden.HIDDEN)  # the sitemap was read all the same
+
+
 def test_history_knows_the_job(tmp_path: Path) -> None:
     crawl(tmp_path, "--depth", 1)
     seen = json.loads(run("history.py", "--json", cwd=tmp_path).stdout)

@@ -21,7 +21,7 @@ from tests.support.command import run
 from tests.support.garden_truth import HOST
 from tools.exports.folder import README, TITLE
 from tools.pages.export import FORMATS, Format, _written
-from tools.pages.file_names import DEEPEST, LONGEST, by_itself, file_of
+from tools.pages.file_names import DEEPEST, LONGEST, apart, by_itself, file_of
 from tools.pages.page import Page
 from tools.pages.table_sqlite import SqlitePages
 from tools.sample import garden
@@ -54,7 +54,10 @@ def test_each_page_is_a_file(whole_crawl: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "site" / HOST / "old").exists()
 
 
-@given(some.text(max_size=300), some.sampled_from([None, "text/html", "text/plain"]))
+HOSTILE = some.text(max_size=300) | some.text("./?%\\:~aé\x00", max_size=40)
+
+
+@given(HOSTILE, some.sampled_from([None, "text/html", "text/plain"]))
 def test_a_name_stays_in_its_folder(path: str, kind: str | None) -> None:
     file = file_of(f"h.example/{path}", kind)
     assert file.parts[0] == "h.example" and not file.is_absolute()
@@ -92,6 +95,7 @@ def test_pages_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
     for url, file in zip(urls, files, strict=True):
         assert (tmp_path / file).read_bytes() == url.encode()
     assert by_itself("h/a/b") in files  # its folder is the file of another
+    assert apart(file_of("h/x?1/2", None), "h/x?1/2") in files
 
 
 def test_a_damaged_record_ends_it_without_a_folder(crawled: Path) -> None:

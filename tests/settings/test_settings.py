@@ -322,6 +322,13 @@ NO_DEFAULT = {
     "proxy.file",
     "neo4j.password_file",
     "extend.keys_file",
+    "pages.seed_file",
+    "pages.limit",
+    "pages.limit_per_host",
+    "pages.seconds",
+    "pages.password_file",
+    "pages.headers_file",
+    "pages.cookies",
 }
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
 

@@ -4,7 +4,7 @@ commands, flags and the values of those that have a few."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..errors import UsageError
 from . import flags
@@ -34,6 +34,15 @@ _sheaf() {{
     if [[ -z "$verb" ]]; then
         verb="${{COMP_WORDS[first]}}"
         if (( COMP_CWORD == first )); then words="{verbs}"; verb={harvest}; fi
+        if (( COMP_CWORD == first + 1 )); then
+            case "$verb" in
+{seconds}
+            esac
+        elif (( COMP_CWORD > first + 1 )); then
+            case "$verb ${{COMP_WORDS[first + 1]}}" in
+                {longer}) verb="$verb ${{COMP_WORDS[first + 1]}}" ;;
+            esac
+        fi
         if [[ "$verb" == -* ]]; then verb={harvest}; fi
     fi
     case "$verb" in
@@ -72,13 +81,32 @@ def run(options: Options) -> int:
 
 
 def bash_script() -> str:
+    seconds = seconds_of(VERBS)
     return BASH.format(
-        verbs=" ".join(VERBS),
+        verbs=" ".join(verb for verb in VERBS if " " not in verb),
         harvest=HARVEST,
-        cases="\n".join(f'        {verb}) flags="{_flags(verb)}" ;;' for verb in VERBS),
+        seconds="\n".join(
+            f'                {first}) words="{" ".join(others)}" ;;'
+            for first, others in seconds.items()
+        ),
+        longer="|".join(f'"{verb}"' for verb in VERBS if " " in verb),
+        cases="\n".join(f'        "{verb}") flags="{_flags(verb)}" ;;' for verb in VERBS),
         values="\n".join(_values()),
         programs=PROGRAMS,
     )
+
+
+def seconds_of(verbs: Iterable[str]) -> dict[str, list[str]]:
+    """The second words of those that have one, by the first.
+
+    >>> seconds_of(["pages", "pages show", "pages words", "stop"])
+    {'pages': ['show', 'words']}
+    """
+    found: dict[str, list[str]] = {}
+    for first, _, second in (verb.partition(" ") for verb in verbs):
+        if second:
+            found.setdefault(first, []).append(second)
+    return found
 
 
 def _flags(verb: str) -> str:
@@ -89,4 +117,4 @@ def _values() -> Iterator[str]:
     """What may follow a flag, or the command itself. After any other word come files."""
     for verb in VERBS:
         for flag, words in getattr(command(verb), "VALUES", {}).items():
-            yield f'        {verb}:{flag or verb}) words="{" ".join(words)}" ;;'
+            yield f'        "{verb}:{flag or verb}") words="{" ".join(words)}" ;;'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLACES: dict[str, dict[str, Any]] = {
     "config": {"type": Path, "metavar": "FILE", "help": "settings (default: sheaf.toml)"},
-    "state": {"metavar": "DIR", "help": "where the harvest keeps its record (state)"},
+    "state": {"metavar": "DIR", "help": "where the harvest keeps its record ({home})"},
     "graph": {
         "metavar": "URL",
         "help": "sqlite:PATH (default: graph.db in the state) or neo4j://user@host:7687/database",
@@ -46,10 +46,12 @@ class Filtered(Options):
     min_weight: float | None
 
 
-def add_places(to: argparse.ArgumentParser, *names: str) -> None:
+def add_places(to: argparse.ArgumentParser, *names: str, home: str = "state") -> None:
+    """`home` is the state folder where nobody names one."""
     group = to.add_argument_group("where things are")
     for name in names:
-        group.add_argument(f"--{name}", **PLACES[name])
+        about = PLACES[name]
+        group.add_argument(f"--{name}", **about | {"help": about["help"].format(home=home)})
 
 
 def add_home(to: argparse.ArgumentParser) -> None:

@@ -42,10 +42,14 @@ class JobCommand:
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         self._job.arguments(parser)
         add = parser.add_argument
-        add("--fresh", action="store_true", help="set the old state and media aside and begin anew")
+        add(
+            "--fresh",
+            action="store_true",
+            help="set the old state and its files aside, and begin anew",
+        )
         add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
         flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
-        flags.add_places(parser, *self._job.place_flags)
+        flags.add_places(parser, *self._job.place_flags, home=self._job.usual_home)
         add("--metrics", type=flags.whole, metavar="PORT", help="let Prometheus ask at this port")
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import AlreadyRunning, StateDamaged
 from . import flags
-from .pages_table import add_places, settings_of, table_of
+from .pages_table import add_crawl, settings_of, table_of
 
 if TYPE_CHECKING:
     from ..pages.table import PageTable
@@ -33,7 +33,7 @@ class Options(flags.Options):
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--archive", type=Path, metavar="DIR", help="where the WARC files are")
     flags.add_quiet(parser)
-    add_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

@@ -19,7 +19,7 @@ from . import flags
 
 EXAMPLES = (
     "python main.py pages compare --sample --workers 1,25 --seconds 10",
-    "python main.py pages compare --seeds seeds.txt --workers 1,5,25 --plot workers.png",
+    "python main.py pages compare --seeds seeds.txt --workers 1,5 --plot x.png",
 )
 WORKERS, SECONDS, LATENCY_S = ("1", "25"), 60.0, 0.2
 NO_LIMIT = 1_000_000
@@ -84,10 +84,10 @@ def run(options: Options) -> int:
         outcomes = [crawled(number, flags, environment) for number in numbers]
     print("\n".join(told(outcomes)))
     if options.plot is not None:
-        from ..reports.bar_chart import draw
+        from ..reports.bar_chart import draw_bars
 
         rows = [(f"{each.workers} at once", each.crawled) for each in outcomes]
-        draw(rows, options.plot, f"Pages crawled in {options.seconds:g} seconds")
+        draw_bars(rows, options.plot, f"Pages crawled in {options.seconds:g} seconds")
         print(options.plot)
     return 0
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_places, settings_of, table_of
+from .pages_table import add_crawl, settings_of, table_of
 
 FORMATS = ("files", "warc", "wacz", "csv", "jsonl", "parquet")
 EXAMPLES = (
-    "python main.py pages export site                      each page as a file",
-    "python main.py pages export replay --format wacz      for a viewer of web archives",
-    "python main.py pages export table --format parquet    what is known of each page",
+    "python main.py pages export site                    each page as a file",
+    "python main.py pages export replay --format wacz    for a viewer of archives",
+    "python main.py pages export t --format parquet      what is known of pages",
 )
 VALUES = {"--format": FORMATS}
 
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", default=FORMATS[0], metavar="NAME", help=named)
     add("--archive", type=Path, metavar="DIR", help="where the WARC files are")
     flags.add_quiet(parser)
-    add_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

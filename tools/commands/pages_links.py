@@ -6,19 +6,19 @@ import argparse
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_places, settings_of, table_of, url_of
+from .pages_table import add_crawl, settings_of, table_of, url_of
 
 EXAMPLES = ("python main.py pages links https://example.org/",)
 STATES = {0: "waiting", 1: "fetched", 2: "failed"}
 
 
 class Options(flags.Options):
-    url: str
+    url: str | None
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the page")
-    add_places(parser)
+    parser.add_argument("url", nargs="?", metavar="URL", help="the page")
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

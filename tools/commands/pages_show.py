@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_places, settings_of, table_of, url_of
+from .pages_table import add_crawl, settings_of, table_of, url_of
 
 if TYPE_CHECKING:
     from ..pages.page import Page
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 EXAMPLES = (
-    "python main.py pages show https://example.org/          what is known of it",
-    "python main.py pages show example.org/ --body > x.html  its body as it was sent",
+    "python main.py pages show example.org/                   what is known of it",
+    "python main.py pages show example.org/ --body > x.html   its body, unpacked",
 )
 
 
 class Options(flags.Options):
-    url: str
+    url: str | None
     body: bool
     archive: Path | None
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the page")
+    parser.add_argument("url", nargs="?", metavar="URL", help="the page")
     parser.add_argument("--body", action="store_true", help="only its body, unpacked")
     parser.add_argument("--archive", type=Path, metavar="DIR", help="where the WARC files are")
-    add_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:

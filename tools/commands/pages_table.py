@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..jobs.pages_description import PAGES
 from . import flags
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
-    flags.add_places(parser, "config", "state")
+def add_crawl(parser: argparse.ArgumentParser) -> None:
+    flags.add_places(parser, "config", "state", home=PAGES.usual_home)
     parser.add_argument("--database", metavar="URL", help="the page table (pages.db in the state)")
 
 
@@ -43,11 +44,13 @@ def table_of(settings: Settings) -> Iterator[PageTable]:
         yield table
 
 
-def url_of(text: str, settings: Settings) -> str:
+def url_of(text: str | None, settings: Settings) -> str:
     """The identity of the page that is meant: an address, or what `history.py` shows."""
     from ..documents.address import as_seed, identity
     from ..jobs.pages import dropped_by
 
+    if text is None:
+        raise UsageError("which page is meant? Name it like https://example.org/page")
     address = as_seed(text)
     if address is None:
         raise UsageError(f"{text!r} is no web address: write it like https://example.org/page")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from . import flags
-from .pages_table import add_places, settings_of, table_of
+from .pages_table import add_crawl, settings_of, table_of
 
 EXAMPLES = (
     "python main.py pages words --top 50             the fifty most frequent",
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--top", type=flags.whole, metavar="N", help=f"only the N most frequent ({TOP}; csv: all)")
     add("--csv", action="store_true", help="word, count, pages: for a spreadsheet")
     add("--plot", type=Path, metavar="FILE", help="draw them as FILE.svg or FILE.png")
-    add_places(parser)
+    add_crawl(parser)
 
 
 def run(options: Options) -> int:
@@ -42,9 +42,9 @@ def run(options: Options) -> int:
         writer.writerows((each.word, each.count, each.pages) for each in words)
         return 0
     if options.plot is not None:
-        from ..reports.bar_chart import draw
+        from ..reports.bar_chart import draw_bars
 
-        draw([(each.word, each.count) for each in words], options.plot, "Words of all pages")
+        draw_bars([(each.word, each.count) for each in words], options.plot, "Words of all pages")
         print(options.plot)
         return 0
     from ..reports.progress import two_columns as shown

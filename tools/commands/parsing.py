@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=program or spoken(verb),
             description=f"{VERBS[verb].does[:1].upper()}{VERBS[verb].does[1:]}.",
-            epilog=as_typed_here("\n  ".join(("examples:", *module.EXAMPLES))),
+            epilog=as_typed_here(_commands(verb) + "\n  ".join(("examples:", *module.EXAMPLES))),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -95,6 +95,16 @@ def command(verb: str) -> Any:
     flag has only a few. A job has all that too."""
     module = import_module(f".{VERBS[verb].module}", __package__)
     return module.JobCommand(verb) if verb in JOBS else module
+
+
+def _commands(verb: str) -> str:
+    """Those that begin with this one."""
+    others = {name: each for name, each in VERBS.items() if name.startswith(f"{verb} ")}
+    if not others:
+        return ""
+    width = max(map(len, others))
+    lines = [f"  {name:{width}}  {each.does}" for name, each in others.items()]
+    return "\n".join(["commands:", *lines, "", ""])
 
 
 def spoken(verb: str) -> str:

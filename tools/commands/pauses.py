@@ -14,6 +14,7 @@ EXAMPLES = (
     "python main.py pause                 the harvest of sheaf.toml, or of ./state",
     "python main.py pause fetch           one of its stages",
     "python main.py resume fetch 3        one worker of a stage",
+    "python main.py pause download 3 --job pages",
 )
 
 
@@ -27,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("stage", nargs="?", metavar="STAGE", help="only this stage, such as fetch")
     add("number", nargs="?", type=flags.whole, metavar="N", help="only this worker of it, from 1")
-    flags.add_places(parser, "config", "state")
+    flags.add_home(parser)
 
 
 def run(options: Options) -> int:

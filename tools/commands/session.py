@@ -98,6 +98,7 @@ class Session:
         return Progress(
             *(harvest.pools, stages, job.counted, job.client, self._options.quiet, job.reading),
             is_paused=lambda: harvest.paused_since is not None,
+            waits=job.waits,
             paused_slots=lambda: harvest.paused_slots,
         )
 

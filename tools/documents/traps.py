@@ -7,6 +7,7 @@ be counted.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 LONGEST = 2048
 MOST_SEGMENTS = 20
@@ -73,6 +74,6 @@ class HostTraps:
         last, times = self._rows.get(lane, ("", 0))
         self._rows[lane] = (digest, times + 1 if digest == last else 1)
 
-    def remember(self, pages: dict[str, int]) -> None:
+    def remember(self, pages: Mapping[str, int]) -> None:
         """After a restart: how many pages of each host are known already."""
         self._pages.update(pages)

@@ -96,6 +96,8 @@ class Description:
     series: ClassVar[Sequence[Series]] = ()
     store_title = "store"
     whole_file: WholeFile | None = None
+    usual_home = "state"
+    """Its state folder, where neither a setting nor a flag names another."""
     place_flags: ClassVar[Sequence[str]] = ("config", "state")
     """Which of the flags that say where things are its user may give."""
     fact_types: ClassVar[Mapping[str, Callable[[str], object]]] = {}
@@ -225,6 +227,10 @@ class Job:
 
     def counted(self) -> Sequence[Counted]:
         return ()
+
+    def waits(self) -> str:
+        """For whom, while somebody else is worked with, in a few words; "" for nobody."""
+        return ""
 
     def begun_bytes(self) -> int:
         """Of files that belong to unfinished tasks."""

@@ -25,8 +25,8 @@ class Leases:
         self._next_run = next_run
         self._tokens: Iterator[int] | None = None
 
-    def __bool__(self) -> bool:
-        return bool(self._by_token)
+    def __len__(self) -> int:
+        return len(self._by_token)
 
     def make(self, stage: Stage, rows: Sequence[Row]) -> list[Task]:
         """Tasks with tokens; nobody knows of them yet."""

@@ -18,6 +18,7 @@ from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
 from .marks import REASON
+from .moves import FAILED, aim_of, found_by, row_of
 from .pool import Pool
 from .reopening import Reopening
 from .rows import Register
@@ -25,14 +26,12 @@ from .stage import Done, Found, Stage, Task
 from .waiting import Waiting
 from .window import Row
 
-FINISHED, FAILED = "finished", "failed"
-
 
 class Pools(Reopening):
     """Every move of every URI.
 
     `changed` is notified when somebody else may have to act: work has come into a waiting pool, or
-    a stage has nothing at work any more. Whoever ends a task looks for the next one itself.
+    nothing is at work any more. Whoever ends a task looks for the next one itself.
     """
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
@@ -46,6 +45,11 @@ class Pools(Reopening):
     def leases(self) -> int:
         """How many tasks were handed out since this file was opened."""
         return self._register.leases
+
+    @property
+    def at_work(self) -> int:
+        """How many tasks are handed out now. Without the lock, for whom a single look is enough."""
+        return len(self._leases)
 
     def __getattr__(self, name: str) -> Pool:
         if not name.startswith(("to_", "on_", "finished", "failed")):
@@ -98,12 +102,11 @@ class Pools(Reopening):
                 return set()
             with self._register.transaction():
                 moved = self._move_on(live)  # first: who sinks in its own batch comes round again
-                entered = self._arrivals.let_in(_found_by(live))
+                entered = self._arrivals.let_in(found_by(live))
                 for task, done in live:
                     self._register.count_up(done.tally)
                     self._time(task, "failed" if done.to == FAILED else "done")
-            for task, _ in live:
-                self._release(task)
+            self._release(*(task for task, _ in live))
             self._waiting.enter(moved)
             self._admit(entered)
             if (moved.keys() | entered.rows.keys()) - {task.stage.waiting for task, _ in live}:
@@ -125,7 +128,7 @@ class Pools(Reopening):
             if not_before:
                 self._waiting.delay(pool, not_before)
             else:
-                self._waiting.enter({pool: [_row(task, task.stage, task.rank, attempts)]})
+                self._waiting.enter({pool: [row_of(task, task.stage, task.rank, attempts)]})
             self.changed.notify_all()
 
     def give_up(self, task: Task, reason: str) -> None:
@@ -245,7 +248,7 @@ class Pools(Reopening):
         """Write the moves; by waiting pool, the rows that enter it."""
         groups: dict[tuple[str, str, int | None, int, str | None], list[Task]] = {}
         for task, done in steps:
-            to = _aim(task, done)
+            to = aim_of(task, done)
             stage = self._stages.get(to[3:])
             rank = stage.rank(task.depth, task.priority) if stage else None
             attempts = task.attempts + 1 if to == FAILED else 0
@@ -256,7 +259,7 @@ class Pools(Reopening):
             self._register.leave(tasks, to, rank, attempts, reason=reason)
             if to in self._waiting:
                 stage = self._stages[to[3:]]
-                rows = [_row(task, stage, rank, 0) for task in tasks]
+                rows = [row_of(task, stage, rank, 0) for task in tasks]
                 entering.setdefault(to, []).extend(rows)
         return entering
 
@@ -270,32 +273,14 @@ class Pools(Reopening):
         self._wake_for_lanes()
         return tasks
 
-    def _release(self, task: Task) -> None:
-        self._leases.end(task)
-        self._waiting.ended(task)
-        if not self._leases.number(task.stage):
+    def _release(self, *tasks: Task) -> None:
+        for task in tasks:
+            self._leases.end(task)
+            self._waiting.ended(task)
+        if not self._leases:
             self.changed.notify_all()
         self._wake_for_lanes()
 
     def _wake_for_lanes(self) -> None:
         if self._waiting.is_sooner_than_told():
             self.changed.notify_all()
-
-
-def _aim(task: Task, done: Done) -> str:
-    """Who sank while it was at work may have been judged by its old depth: it comes round again."""
-    is_over = done.to == FINISHED and task.again is not None
-    return f"to_{task.again}" if is_over else done.to
-
-
-def _found_by(steps: Iterable[tuple[Task, Done]]) -> Iterator[tuple[Found, int]]:
-    """What the tasks found, and how deep: one below the finder, unless it says otherwise."""
-    for task, done in steps:
-        for group in done.found:
-            yield group, task.depth + 1 if group.depth is None else group.depth
-
-
-def _row(task: Task, stage: Stage, rank: int | None, attempts: int) -> Row:
-    """As it waits there now."""
-    lane = stage.lane_of(task.uri)
-    return rank or 0, task.id, task.uri, task.depth, attempts, task.priority, task.note, lane

@@ -20,7 +20,7 @@ from ..errors import (
     RetryLater,
     Unavailable,
 )
-from .committer import MOST_AT_ONCE, Committer, TakenBack
+from .committer import MOST_AT_ONCE, Committer, TakenBack, Tell
 from .executor import Answer, Verdict
 from .judgement import judged
 from .pools import Pools
@@ -76,7 +76,7 @@ class Returns:
         if not self._is_first(task):
             answer("stale")
         elif isinstance(result, Done):
-            self._committer.put(task, result, lambda task, error: self._ended(task, error, answer))
+            self._hand_in(task, result, lambda task, error: self._conclude(task, error, answer))
         else:
             self._ended(task, result, answer)
 
@@ -101,16 +101,15 @@ class Returns:
             for task in self._pools.lease_begun(self._stage, some, len(some)):
                 self._give_up(task, reason, _nobody)
                 given_up += 1
+        self._fill_places()
         return given_up
 
+    def _hand_in(self, task: Task, done: Done, tell: Tell) -> None:
+        self._committer.put(task, done, tell, self._fill_places)
+
     def _ended(self, task: Task, error: Exception | None, answer: Answer) -> None:
-        """The task has moved on, or the error says what becomes of it; its place is free."""
-        try:
-            self._conclude(task, error, answer)
-        except Fatal as fatal:
-            self._fatal(fatal)
-        else:
-            self._fill_places()
+        self._conclude(task, error, answer)
+        self._fill_places()
 
     def _fill_places(self) -> None:
         try:
@@ -119,6 +118,13 @@ class Returns:
             self._fatal(fatal)
 
     def _conclude(self, task: Task, error: Exception | None, answer: Answer) -> None:
+        """The task has moved on, or the error says what becomes of it; its place is free."""
+        try:
+            self._judge(task, error, answer)
+        except Fatal as fatal:
+            self._fatal(fatal)
+
+    def _judge(self, task: Task, error: Exception | None, answer: Answer) -> None:
         verdict: Verdict = "again"
         failure: str | None = None
         try:
@@ -175,11 +181,11 @@ class Returns:
 
         def tell(task: Task, error: Exception | None) -> None:
             if error is not None and self._can_wait(task, error):
-                self._ended(task, error, answer)
+                self._conclude(task, error, answer)
             else:
                 self._park(task, reason if error is None else _unstored(reason, error), answer)
 
-        self._committer.put(task, Done("failed", records=records, reason=reason), tell)
+        self._hand_in(task, Done("failed", records=records, reason=reason), tell)
 
     def _park(self, task: Task, reason: str, answer: Answer) -> None:
         """In `failed`, unless it is there already."""
@@ -189,7 +195,6 @@ class Returns:
             self._fatal(fatal)
         finally:
             answer("settled")
-        self._fill_places()
 
     def _can_wait(self, task: Task, error: Exception) -> bool:
         """What this error kept from being stored may come again."""

@@ -14,11 +14,12 @@ from threading import Event
 from ..archive.origin import Origin
 from ..archive.store import Archive
 from ..base.credentials import hidden
-from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
+from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Panel
+from ..engine.job import Counted, Job, Metric, Panel
+from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
 from ..network.client import Client
@@ -26,13 +27,14 @@ from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
-from ..pages.control import Control
-from ..pages.download import Download
+from ..pages.control import LINKS, Control
+from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
-from ..pages.page import Failed
+from ..pages.own_headers import OwnHeaders
+from ..pages.page import Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -43,7 +45,7 @@ from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import panels
-from .pages_watch import Watch
+from .pages_watch import Watch, said_of
 
 
 class PagesJob(Job):
@@ -61,15 +63,16 @@ class PagesJob(Job):
         pages = settings.pages
         self._settings, self._crawl, self._table = settings, crawl, table
         self._opened, self._stop = ExitStack(), stop
+        self._pools: Pools | None = None  # until it is open
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
         self._hosts = Hosts(
             pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
         )
-        self.client = client_of(settings, crawl, stop)
+        self.client = crawling_client(settings, crawl, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
-        traps = HostTraps(pages.limit_per_host)
+        self._traps = traps = HostTraps(pages.limit_per_host)
         urls = [link.url for link in crawl.links]
         self._control = Control(table, scope, urls, traps, pages.depth, pages.nofollow)
         archived = Archived(table, pages.archive, pages.max_bytes)
@@ -80,6 +83,7 @@ class PagesJob(Job):
         self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
         self.seeds = list(found_of(crawl.links))
+        self.task_timeout_s, self.scan_s = pages.task_timeout_s, pages.scan_s
         self._store = Store(self._archive, table)
 
     @property
@@ -91,14 +95,20 @@ class PagesJob(Job):
 
     def _download(self, analyse: Analyse, drop: DropParameters) -> Download:
         pages, table = self._settings.pages, self._table
-        visitor = Visitor(self.client, self._hosts, pages.timeout_s)
+        own = OwnHeaders(pages.headers_file, pages.cookies, self._crawl.hosts)
+        visitor = Visitor(self.client, self._hosts, own, pages.timeout_s)
         keeper, robots = Keeper(table), None
         if pages.robots == "obey":
             rules = RobotsRules(table, self._hosts)
             robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
-        refetches = pages.refetch_after_s is not None
-        limits = pages.max_bytes, pages.attempts, refetches
-        return Download(visitor, keeper, table, analyse, robots, drop, *limits)
+        wanted = Wanted(
+            pages.max_bytes,
+            pages.attempts,
+            frozenset(pages.types),
+            pages.refetch_after_s is not None,
+            self._crawl.plain,
+        )
+        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -114,7 +124,10 @@ class PagesJob(Job):
     # --- from the start to the end ---------------------------------------------------------
 
     def open(self, harvest: Harvest) -> None:
+        self._pools = harvest.pools
         self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
+        if self._traps.has_limit:
+            self._traps.remember(self._table.counts().domains)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
         self._open_transport()
 
@@ -130,6 +143,7 @@ class PagesJob(Job):
     def finish(self, harvest: Harvest) -> None:
         """A crawl that came to its end is shipped whole, and what comes later goes into new files;
         one that was stopped, by a limit too, goes on with those it has."""
+        self._table.count_words()
         self._archive.sync(durable=True)
         if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
@@ -149,15 +163,35 @@ class PagesJob(Job):
         self._opened.close()
 
     def failed(self, task: Task, reason: str) -> object:
-        return Brought([Failed(url=task.uri, remark=reason)])
+        news = HostNews(name=lane_of(task.uri), failures=1)
+        return Brought([Failed(url=task.uri, remark=reason), news])
 
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:
         return (Counted("pages", self._store.stored, "archived"),)
 
+    def waits(self) -> str:
+        return said_of(self._hosts.resting())
+
+    def metrics(self) -> Mapping[str, Metric]:
+        size = sum(self._table.ends_of_files().values())
+        return {
+            "links_total": Metric("Links by what became of them", self._links(), "verdict"),
+            "archive_bytes": Metric("Bytes of the WARC files", size),
+        }
+
+    def _links(self) -> dict[str, float]:
+        counts = self._pools.tally() if self._pools is not None else {}
+        return {
+            name.removeprefix(LINKS): number
+            for name, number in counts.items()
+            if name.startswith(LINKS)
+        }
+
     def summary(self) -> Sequence[Panel]:
-        return panels(self._table)
+        counts = self._pools.tally() if self._pools is not None else {}
+        return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
@@ -169,7 +203,7 @@ def dropped_by(names: Sequence[str]) -> DropParameters:
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
 
 
-def client_of(settings: Settings, crawl: Crawl, stop: Event) -> Client:
+def crawling_client(settings: Settings, crawl: Crawl, stop: Event) -> Client:
     """Hosts that the user named as seeds may be anywhere."""
     pages, http = settings.pages, settings.http
     http = replace(http, connect_timeout_s=pages.connect_timeout_s)

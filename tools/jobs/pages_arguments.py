@@ -18,7 +18,7 @@ OF_SETTINGS = (
 """Flags that are settings by the same name."""
 
 
-def add_all(to: argparse.ArgumentParser) -> None:
+def add_crawl_flags(to: argparse.ArgumentParser) -> None:
     to.add_argument("--sample", action="store_true", help="the built-in site, offline")
     _add_what(to)
     _add_how(to)
@@ -29,7 +29,7 @@ def _add_what(to: argparse.ArgumentParser) -> None:
     add("--seeds", type=Path, metavar="FILE", help="where to begin: an address on each line")
     add("--seed", action="append", metavar="URL", help="where to begin (repeatable)")
     add("--depth", type=whole, metavar="N", help="at most N links away from a seed (3)")
-    add("--limit", type=whole, metavar="N", help="stop after N pages; the same command goes on")
+    add("--limit", type=whole, metavar="N", help="at most N pages in all; with more it goes on")
     add("--limit-per-host", type=whole, metavar="N", help="at most N pages of a host")
     add("--seconds", type=finite, metavar="S", help="stop after so long; the same command goes on")
     add("--scope", metavar="KIND", help="host (default), domain, prefix, list or any")

@@ -47,9 +47,14 @@ class Crawl:
         self.world = world
         self.id = past.harvest or uuid.uuid4().hex
         known = orjson.loads(past.facts.get(SEEDS, "[]"))
-        texts = dict.fromkeys([*known, *settings.pages.seeds])
+        self._typed = texts = list(dict.fromkeys([*known, *settings.pages.seeds]))
         self.seeds = [address for text in texts if (address := as_seed(text)) is not None]
         self.links = [Link(identity(each, drop), each, "seed") for each in self.seeds]
+        self.plain = frozenset(
+            identity(address, drop)
+            for text in texts
+            if "//" not in text and (address := as_seed(text)) is not None
+        )
 
     @classmethod
     def of(cls, settings: Settings, arguments: Namespace, drop: DropParameters) -> Self:
@@ -123,7 +128,7 @@ class Crawl:
         if (age := pages.refetch_after_s) is not None:
             again = pools.reopen(self._stages["download"], before=time.time() - age)
             logger.info("%d pages are asked whether they have changed", again)
-        texts = orjson.dumps([*dict.fromkeys([*self.seeds])]).decode()
+        texts = orjson.dumps(self._typed).decode()
         facts = {ID: self.id, SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
         pools.remember(facts)
 
@@ -161,8 +166,8 @@ class Crawl:
     @property
     def _scope(self) -> str:
         pages = self._settings.pages
-        rules = [pages.scope, pages.include, pages.exclude, pages.nofollow, sorted(self.seeds)]
-        return orjson.dumps(rules).decode()
+        rules = [pages.scope, pages.include, pages.exclude, pages.nofollow, pages.limit_per_host]
+        return orjson.dumps([*rules, sorted(self.seeds)]).decode()
 
     def _widen(self, pools: Pools) -> None:
         """What is finished is looked at again where more of it may be wanted now."""

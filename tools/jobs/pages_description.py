@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,26 +18,32 @@ if TYPE_CHECKING:
     from .shipping import ArchiveShipping
 
 NAME = "pages"
-LINKS, STATUS = "links ", "status "
+LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
 """How the names of counts begin."""
 
 
 class PagesDescription(Description):
     name = NAME
     examples = (
-        "python main.py pages --sample                        the built-in site, offline",
-        "python main.py pages --seeds seeds.txt --depth 3     from the addresses in a file",
+        "python main.py pages --sample                      the built-in site",
+        "python main.py pages --seeds seeds.txt --depth 3   the addresses in a file",
         "python main.py pages --seed https://example.org --scope domain --archive web",
-        "python main.py pages --depth 4                       a level deeper; nothing twice",
-        "python main.py pages --refetch-after 24h             what has changed since?",
+        "python main.py pages --depth 4                     a level deeper",
+        "python main.py pages --refetch-after 24h           what has changed?",
     )
     stage_titles = {  # noqa: RUF012
         "download": "pages downloaded",
         "analyse": "pages analysed",
         "control": "pages controlled",
     }
-    series = (Series("links", "links followed"), Series("words", "words"))
+    series = (Series("links followed", "links followed"), Series("words", "words"))
     store_title = "page table"
+    usual_home = "state-pages"
+    fact_types = {  # noqa: RUF012
+        "depth": int,
+        "seeds": json.loads,
+        "scope_rules": json.loads,
+    }
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return "pages"
@@ -54,6 +61,7 @@ class PagesDescription(Description):
         return (
             Panel("Links", "table", _of(LINKS, counts)),
             Panel("Answers", "table", _of(STATUS, counts)),
+            Panel("Same content as before", "table", _of(REVISITS, counts)),
             Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
         )
 
@@ -61,6 +69,7 @@ class PagesDescription(Description):
         return {
             "links": dict(_of(LINKS, counts)),
             "answers": dict(_of(STATUS, counts)),
+            "revisits": dict(_of(REVISITS, counts)),
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
@@ -69,9 +78,9 @@ class PagesDescription(Description):
         return stored(settings)
 
     def arguments(self, parser: ArgumentParser) -> None:
-        from .pages_arguments import add_all
+        from .pages_arguments import add_crawl_flags
 
-        add_all(parser)
+        add_crawl_flags(parser)
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Everything the job reads is in `pages`; what the engine reads of every job follows it."""
@@ -83,7 +92,11 @@ class PagesDescription(Description):
         given = pages.seeds if arguments.seed is None and arguments.seeds is None else ()
         if not (is_going_on(settings) and not (arguments.seed or file or given)):
             pages = replace(pages, seeds=seeds_of([*given, *(arguments.seed or ())], file))
-        return replace(settings, pages=pages, limit=pages.limit, attempts=pages.attempts)
+        late, scan = pages.task_timeout_s, pages.scan_s
+        clock = replace(settings.clock, task_timeout_s=late, scan_s=scan)
+        return replace(
+            settings, pages=pages, clock=clock, limit=pages.limit, attempts=pages.attempts
+        )
 
     def stages(self, settings: Settings) -> Sequence[Stage]:
         from ..documents.address import lane_of

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest
 
-from ..engine.job import Panel
+from ..base.text import size
+from ..engine.job import Cell, Panel
+from ..pages.page import Host
 from ..pages.table import PageTable
 
 STATES = {0: "waiting", 1: "fetched", 2: "failed"}
 MOST_HOSTS, MOST_WORDS, MOST_REASONS = 10, 20, 10
+OF_HOSTS = ("pages", "failures", "size", "one takes")
 
 
 def panels(table: PageTable) -> Sequence[Panel]:
     counts = table.counts()
-    hosts = [(host, number) for host, number in list(counts.domains.items())[:MOST_HOSTS]]
     words = [(word.word, word.count) for word in table.words(MOST_WORDS)]
     return (
         Panel("Pages", "table", [(STATES[key], n) for key, n in sorted(counts.states.items())]),
         Panel("Pages by depth", "bars", _rows(dict(sorted(counts.depths.items())))),
-        Panel("Pages by host", "table", hosts),
-        Panel("Pages by type", "table", _rows(counts.types)),
-        Panel("Pages that failed", "table", _rows(counts.reasons)[:MOST_REASONS]),
+        Panel("Pages by host", "table", list(_hosts(table)), OF_HOSTS),
+        Panel("Pages by type", "table", _rows(counts.types)[:MOST_REASONS]),
         Panel("Words", "bars", words),
     )
+
+
+def _hosts(table: PageTable) -> Iterator[tuple[Cell, ...]]:
+    """Those with the most pages; what failed without an answer took nobody's time."""
+    for host in nlargest(MOST_HOSTS, table.hosts(), key=lambda each: (each.pages, each.failures)):
+        yield host.name, host.pages, host.failures, size(host.bytes), _seconds(host)
+
+
+def _seconds(host: Host) -> str:
+    return f"{host.seconds / host.pages:.2f} s" if host.pages else "-"
 
 
 def _rows(counts: Mapping[str, int] | Mapping[int, int]) -> list[tuple[str, int]]:

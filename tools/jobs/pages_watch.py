@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 
 from ..archive.store import Archive
+from ..base.text import amount
 from ..engine.harvest import Harvest, Request
 from ..network.hosts import Hosts
 from ..pages.settings import PagesSettings
@@ -13,6 +15,17 @@ from ..pages.settings import PagesSettings
 logger = logging.getLogger(__name__)
 
 HOUR_S = 3600.0
+
+
+def said_of(resting: Sequence[tuple[str, float, str]]) -> str:
+    """Of hosts that are left alone, the first to come back first, each until a moment of the
+    monotonic clock."""
+    if not resting:
+        return ""
+    lane, until, reason = resting[0]
+    moment = time.localtime(time.time() + until - time.monotonic())
+    number = amount(len(resting), "host")
+    return f"waiting for {number}, next: {lane} at {time.strftime('%H:%M', moment)} ({reason})"
 
 
 class Watch:

@@ -53,7 +53,7 @@ def read_answer(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[
     return read_raw_into(response, asking.into)
 
 
-def redirected(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
+def sent_on(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:
     """The same for where the answer sends us; credentials only to the same host, and as safely."""
     url = target_of(asking.url, answer.headers.get("Location", ""))
     headers = asking.headers if is_as_safe(asking.url, url) else own

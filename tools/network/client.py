@@ -22,7 +22,7 @@ from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
 from .asker import Asker
-from .asking import Answer, Asking, read_answer, redirected, web_host
+from .asking import Answer, Asking, read_answer, sent_on, web_host
 from .body import Memory, Sink
 from .exchange import Exchange
 from .guard import Guard, host_named
@@ -117,8 +117,8 @@ class Client:
             answer = self._get_with_retries(asking)
             if answer.status not in REDIRECTS:
                 return answer
-            asking = redirected(asking, answer, own)
-        raise GiveUp(f"redirected too often, at last to {shown(asking.url)}")
+            asking = sent_on(asking, answer, own)
+        raise GiveUp(f"sent_on too often, at last to {shown(asking.url)}")
 
     def ask(
         self,

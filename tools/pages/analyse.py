@@ -65,11 +65,8 @@ class Analyse:
         if body is None:  # nobody keeps it, or the archive has lost it
             return Done("to_download")
         analysed = self.read(task, body)
-        words = sum(analysed.words.values())
-        tally = {"words": words, "links": len(analysed.links)}
-        return Done(
-            "to_control", records=Brought([analysed]), tally=tally, luggage=tuple(analysed.links)
-        )
+        tally, links = tally_of(analysed), tuple(analysed.links)
+        return Done("to_control", records=Brought([analysed]), tally=tally, luggage=links)
 
     def read(self, task: Task, body: Body) -> Analysed:
         if is_sitemap(task.note):
@@ -126,6 +123,10 @@ class Analyse:
         except Exception as error:
             logger.exception("extract failed uri=%r", url)
             return None, f"extract failed: {error!r}"
+
+
+def tally_of(page: Analysed) -> dict[str, int]:
+    return {"words": sum(page.words.values()), "links": len(page.links)}
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str | None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
-from ..documents.address import lane_of
+from ..documents.address import domain_of
 from ..documents.links import FOLLOWED
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps, trap_of
@@ -99,7 +99,7 @@ class Control:
             return "on the way here"
         if not self.scope.allows(link.address):
             return "outside"
-        trap = trap_of(link.url) or self._traps.same_again(lane_of(link.url))
+        trap = trap_of(link.url) or self._traps.same_again(domain_of(link.url))
         return f"trap: {trap}" if trap else None
 
     def _let_in(
@@ -109,7 +109,7 @@ class Control:
         known = self._table.known([*found])
         kept = {}
         for url, child in found.items():
-            reason = None if url in known else self._traps.let_in(lane_of(url))
+            reason = None if url in known else self._traps.let_in(domain_of(url))
             if reason is None:
                 kept[url] = child
             else:

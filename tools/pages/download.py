@@ -7,20 +7,22 @@ one that says no. What is not the same page is another one: a redirect there is 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ..archive.record import REVISIT
 from ..documents.address import DropParameters, address_of, identity, lane_of
 from ..documents.html import is_html, read
 from ..documents.robots_tags import header_wishes
+from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
 from ..network.response import Response
-from .analyse import Analyse, Body
+from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
-from .notes import address_in
+from .notes import address_in, is_sitemap
 from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
 from .table import PageTable
@@ -29,11 +31,24 @@ from .visit import Visit, Visitor, sent_to
 MOST_HOPS = 5  # of redirects that lead to the same page
 BYTES, STATUS = "page bytes", "status "
 """A count, and how the names of the counts of answers begin."""
+UNCHANGED, SAME = "revisits that the host told", "revisits found by their digest"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What may come back, and how often it is asked for. `types` are kept, all if there are none;
+    `refetches`: a page that is fetched already is asked whether it has changed; `plain` are seeds
+    that were typed without a scheme."""
+
+    max_bytes: int
+    attempts: int
+    types: frozenset[str] = frozenset()
+    refetches: bool = False
+    plain: frozenset[str] = frozenset()
 
 
 class Download:
-    """Without `robots` nobody's robots.txt is read. `refetches`: a page that is fetched already is
-    asked whether it has changed."""
+    """Without `robots` nobody's robots.txt is read."""
 
     def __init__(
         self,
@@ -42,24 +57,23 @@ class Download:
         table: PageTable,
         analyse: Analyse,
         robots: RobotsTxt | None,
+        traps: HostTraps,
         drop: DropParameters,
-        max_bytes: int,
-        attempts: int,
-        refetches: bool = False,
+        wanted: Wanted,
     ) -> None:
         self._visitor = visitor
         self._keeper = keeper
         self._table = table
         self._analyse = analyse
         self._robots = robots
+        self._traps = traps
         self._drop = drop
-        self._max_bytes = max_bytes
-        self._attempts = attempts
-        self._refetches = refetches
+        self._wanted = wanted
 
     def __call__(self, task: Task) -> Done:
         address = address_in(task.note) if task.note else address_of(task.uri, "https")
-        visit = Visit(task, address, lane_of(task.uri))
+        is_plain = task.uri in self._wanted.plain
+        visit = Visit(task, address, lane_of(task.uri), may_be_plain=is_plain)
         if self._robots is not None:
             rules = self._robots.rules(visit)
             if rules is None:
@@ -69,7 +83,7 @@ class Download:
         return self._page(visit)
 
     def _page(self, visit: Visit) -> Done:
-        known = self._table.page(visit.task.uri) if self._refetches else None
+        known = self._table.page(visit.task.uri) if self._wanted.refetches else None
         earlier = known if known is not None and known.state == FETCHED else None
         response = self._answer(visit, earlier)
         status = response.status
@@ -87,7 +101,7 @@ class Download:
     def _answer(self, visit: Visit, earlier: Page | None) -> Response:
         """After redirects that lead to the same page, such as one from http to https."""
         for _ in range(MOST_HOPS):
-            response = self._visitor.ask(visit, visit.address, self._max_bytes, earlier)
+            response = self._visitor.ask(visit, visit.address, self._wanted.max_bytes, earlier)
             target = sent_to(response)
             if target is None:
                 return response
@@ -102,15 +116,21 @@ class Download:
     # --- what an answer means --------------------------------------------------------------
 
     def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
+        mime, types = mime_of(response), self._wanted.types
+        if types and mime not in types and not is_sitemap(visit.task.note):
+            raise GiveUp(f"its type is not wanted: {mime or 'none'}")
         body = Body(response.url, response.headers, response.body)
         if "noarchive" in _wishes(response):  # it is read now or never
             analysed = self._analyse.read(visit.task, body)
             record = _fetched(visit, response, earlier)
-            return _done(visit, response, "to_control", record, analysed)
+            done = _done(visit, response, "to_control", record, analysed)
+            return replace(done, tally={**done.tally, **tally_of(analysed)})
         self._keeper.keep(visit, response)
         record = _fetched(visit, response, earlier)
         if response.status in NOT_PAGES:  # a redirect to nowhere, or unchanged since never
             return _done(visit, response, "to_control", replace(record, final=True))
+        answer = visit.answers[-1]
+        self._traps.fetched(answer.domain, answer.packed.digest)
         return _done(visit, response, "to_analyse", record, luggage=body)
 
     def _redirected(
@@ -136,7 +156,7 @@ class Download:
             remark=reason,
             status=response.status,
             fetched_at=now,
-            stale_before=now if self._refetches else None,
+            stale_before=now if self._wanted.refetches else None,
         )
         return replace(_done(visit, response, "failed", record), reason=reason)
 
@@ -144,9 +164,9 @@ class Download:
         """The last attempt is kept; before that nobody knows yet what the page is."""
         reason = f"HTTP {response.status}"
         error = self._visitor.away(visit, reason)
-        if not isinstance(error, RetryLater) or visit.task.attempts + 1 < self._attempts:
+        if not isinstance(error, RetryLater) or visit.task.attempts + 1 < self._wanted.attempts:
             raise error
-        return self._refused(visit, response, f"{reason} (after {self._attempts} attempts)")
+        return self._refused(visit, response, f"{reason} (after {self._wanted.attempts} attempts)")
 
 
 def _wishes(response: Response) -> frozenset[str]:
@@ -186,4 +206,6 @@ def _done(
         seconds=time.time() - visit.begun,
     )
     tally = {f"{STATUS}{response.status}": 1, BYTES: size}
+    if visit.answers and visit.answers[-1].packed.kind == REVISIT:
+        tally[UNCHANGED if response.status == 304 else SAME] = 1
     return Done(to, records=Brought([*records, news], visit.answers), tally=tally, luggage=luggage)

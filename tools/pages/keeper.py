@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from ..archive.record import RESPONSE, Earlier, Exchange, Packed, pack, payload_digest
+from ..archive.record import Earlier, Exchange, Packed, pack, payload_digest
 from ..documents.address import domain_of
 from ..network.response import Response
+from .archived import NOT_PAGES
 from .brought import Answered
 from .page import Capture, moment
 from .table import PageTable
@@ -29,11 +30,12 @@ class Keeper:
         self._add(visit, response, digest, same)
 
     def keep_unchanged(self, visit: Visit, response: Response) -> None:
-        """The host says that it is as it was."""
-        kept = self._table.captures(visit.task.uri)
-        first = next((each for each in kept if each.kind == RESPONSE and each.digest), None)
-        digest = first.digest if first else None
-        self._add(visit, response, digest or payload_digest(response.payload), first)
+        """The host says that it is as it was, which is how it was kept last."""
+        kept = [each for each in self._table.captures(visit.task.uri) if each.digest]
+        pages = [each for each in kept if each.status not in NOT_PAGES]
+        digest = (pages[-1].digest if pages else None) or payload_digest(response.payload)
+        same = self._table.digest_known(digest) if pages else None
+        self._add(visit, response, digest, same)
 
     def _add(self, visit: Visit, response: Response, digest: str, same: Capture | None) -> None:
         earlier = _earlier(same) if same else None

@@ -43,8 +43,6 @@ class RobotsTxt:
 
     def read(self, visit: Visit) -> Done:
         response = self._answer(visit)
-        if response.status >= 500:
-            raise self._visitor.away(visit, f"robots.txt could not be had: HTTP {response.status}")
         self._visitor.answered(visit)
         is_there = 200 <= response.status < 300
         text = response.body[:MOST_OF_A_FILE].decode("utf-8-sig", "replace") if is_there else ""
@@ -59,7 +57,7 @@ class RobotsTxt:
     def _answer(self, visit: Visit) -> Response:
         address = resolve(visit.address, "/robots.txt") or visit.address
         for _ in range(MAX_REDIRECTS):
-            response = self._visitor.ask(visit, address, MOST_BYTES)
+            response = self._visitor.ask_rules(visit, address, MOST_BYTES)
             self._keeper.keep(visit, response)
             target = sent_to(response)
             if target is None or target == address:

@@ -13,6 +13,7 @@ import zstandard
 from ..base.text import storable
 from .page import Analysed, Fetched, HostNews, Link
 from .statements import HOST, HOST_ADDED, PAGES_BITS, Columns
+from .table import Word
 
 LONGEST_WORD = 2000  # bytes; PostgreSQL's indexes take little more
 SCHEME = "https://"
@@ -77,27 +78,31 @@ def analysed_row(page: Analysed) -> list[Any]:
 
 
 def special_links(links: Sequence[Link]) -> str | None:
-    """What `sub_urls` do not say: the scheme of the first, unless it is https; and by its number
-    among the distinct ones, all of each that is more than `<a href>` to that scheme and its url."""
+    """What `sub_urls` do not say: the scheme of the first, unless it is https; by its number among
+    the distinct ones, all of each that is more than `<a href>` to that scheme and its url; and what
+    leads to one of them a second time, in another way."""
     start = f"{links[0].address.partition('://')[0]}://" if links else SCHEME
     special: dict[str, object] = {} if start == SCHEME else {"scheme": start}
+    again: list[list[object]] = []
     numbers: dict[str, int] = {}
     for url, address, kind, nofollow in links:
         if url in numbers:
+            again.append([numbers[url], address, kind, nofollow])
             continue
         numbers[url] = at = len(numbers)
         if kind != "a" or nofollow or address != start + url:
             special[str(at)] = [address, kind, nofollow]
+    if again:
+        special["again"] = again
     return as_json(special) if special else None
 
 
 def read_links(sub_urls: str, special: str | None) -> list[Link]:
     more = orjson.loads(special) if special else {}
     start = more.get("scheme", SCHEME)
-    return [
-        Link(url, *(more.get(str(at)) or (start + url,)))
-        for at, url in enumerate(orjson.loads(sub_urls))
-    ]
+    urls = orjson.loads(sub_urls)
+    links = [Link(url, *(more.get(str(at)) or (start + url,))) for at, url in enumerate(urls)]
+    return links + [Link(urls[at], *link) for at, *link in more.get("again", ())]
 
 
 # --- words -----------------------------------------------------------------------------------
@@ -134,6 +139,18 @@ def summed_up(pages: Sequence[Words]) -> str:
             if count > 1:  # few do
                 counts[word] += count - 1
     return as_json({word: count << PAGES_BITS | on_pages[word] for word, count in counts.items()})
+
+
+def with_uncounted(counted: Iterable[Word], pages: Sequence[Words]) -> list[Word]:
+    """All of the table, with those of pages that are not in it yet; the most frequent first."""
+    counts, on_pages = Counter[str](), Counter[str]()
+    for each in counted:
+        counts[each.word], on_pages[each.word] = each.count, each.pages
+    for words in pages:
+        counts.update(words)
+        on_pages.update(words.keys())
+    found = [Word(word, count, on_pages[word]) for word, count in counts.items()]
+    return sorted(found, key=lambda each: (-each.count, each.word))
 
 
 def packed(text: str) -> bytes:

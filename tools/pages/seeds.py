@@ -18,13 +18,13 @@ EXAMPLE = "write it like https://example.org/"
 
 
 def seeds_of(given: Iterable[str], file: Path | None) -> tuple[str, ...]:
-    """Addresses in their order, each once."""
+    """As they were typed, in their order, each once."""
     found, wrong = [], []
     for where, text in [*_typed(given), *(_in_file(file) if file else ())]:
-        if (address := as_seed(text)) is None:
+        if as_seed(text) is None:
             wrong.append(f"{where} {text!r}")
         else:
-            found.append(address)
+            found.append(text)
     if wrong:
         raise UsageError(_refused(wrong))
     if not found:

@@ -66,6 +66,8 @@ class PagesSettings:
     paths_kept: int = bounded(8, least=1, most=1000)
     refetch_after: str = ""
     extract: str = ""
+    headers_file: Path | None = None
+    cookies: Path | None = None
 
     @property
     def refetch_after_s(self) -> float | None:

@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 
 from ..documents.address import resolve
 from ..engine.stage import Task
-from ..errors import ComeBack, HarvestError, RetryLater, Unavailable
+from ..errors import ComeBack, GiveUp, HarvestError, RetryLater, Unavailable
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..network.limits import pause_asked
 from ..network.request import REDIRECTS
 from ..network.response import Response
-from ..network.trouble import NoAnswer
+from ..network.trouble import NoAnswer, NoUse, Why
 from .brought import Answered
+from .own_headers import OwnHeaders
 from .page import Page
 
+SAFE, PLAIN = "https://", "http://"
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+NO_RULES = "robots.txt could not be had"
 
 
 @dataclass(slots=True)
@@ -33,17 +36,41 @@ class Visit:
     lane: str
     begun: float = field(default_factory=time.time)
     answers: list[Answered] = field(default_factory=list)
+    may_be_plain: bool = False  # if https cannot be had, http will do
 
 
 class Visitor:
-    def __init__(self, client: Client, hosts: Hosts, timeout_s: float) -> None:
+    def __init__(self, client: Client, hosts: Hosts, own: OwnHeaders, timeout_s: float) -> None:
         self._client = client
         self._hosts = hosts
+        self._own = own
         self._timeout_s = timeout_s
 
     def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
         """Any answer but one that asks for a pause; `known` is what it may say is unchanged."""
-        headers = {"Accept": ACCEPT}
+        try:
+            return self._asked(visit, address, most, known)
+        except NoAnswer as error:
+            if error.why.is_network:
+                raise self.away(visit, str(error)) from error
+            raise
+
+    def ask_rules(self, visit: Visit, address: str, most: int) -> Response:
+        """Its robots.txt: a host of which that cannot be had rests, and is asked for nothing."""
+        try:
+            response = self._asked(visit, address, most)
+        except NoAnswer as error:
+            if error.why is Why.PROXY:
+                raise
+            raise self._without_rules(visit, str(error)) from error
+        except NoUse as error:
+            raise GiveUp(f"{NO_RULES}: {error}") from error
+        if response.status >= 500:
+            raise self._without_rules(visit, f"HTTP {response.status}")
+        return response
+
+    def _asked(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
+        headers = {"Accept": ACCEPT, **self._own.of(visit.lane, address)}
         if known is not None and known.etag:
             headers["If-None-Match"] = known.etag
         if known is not None and known.last_modified:
@@ -54,11 +81,17 @@ class Visitor:
                 "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
             )
         except NoAnswer as error:
-            if error.why.is_network:
-                raise self.away(visit, str(error)) from error
+            if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
+                return self._asked_plainly(visit, address, most, known)
             raise
         self._rest_if_asked(visit, response)
         return response
+
+    def _asked_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
+        """A seed was typed without a scheme, and nobody answers by https."""
+        visit.may_be_plain = False
+        visit.address = PLAIN + visit.address.removeprefix(SAFE)
+        return self._asked(visit, PLAIN + address.removeprefix(SAFE), most, known)
 
     def answered(self, visit: Visit) -> None:
         """The host is there."""
@@ -71,6 +104,14 @@ class Visitor:
         if self._hosts.is_own_line():
             return Unavailable(f"no host answers any more: {reason}")
         return RetryLater(reason)
+
+    def _without_rules(self, visit: Visit, why: str) -> HarvestError:
+        reason = f"{NO_RULES}: {why}"
+        error = self.away(visit, reason)
+        if isinstance(error, Unavailable):
+            return error
+        self._hosts.rest(visit.lane, None, reason)
+        return ComeBack(reason, 0.0)
 
     def _rest_if_asked(self, visit: Visit, response: Response) -> None:
         asked, status = response.header("Retry-After"), response.status

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 ROW_INCHES, HEAD_INCHES = 0.26, 0.9
 
 
-def draw(rows: Sequence[tuple[str, float]], picture: Path, title: str) -> None:
+def draw_bars(rows: Sequence[tuple[str, float]], picture: Path, title: str) -> None:
     if not rows:
         raise UsageError("nothing to plot yet")
-    write(picture, lambda: figure(rows, title))
+    write(picture, lambda: bars_figure(rows, title))
 
 
-def figure(rows: Sequence[tuple[str, float]], title: str) -> Figure:
+def bars_figure(rows: Sequence[tuple[str, float]], title: str) -> Figure:
     from matplotlib.figure import Figure
 
     height = HEAD_INCHES + ROW_INCHES * len(rows)

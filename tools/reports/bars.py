@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..base.text import pace, roughly, size
+from ..base.text import clipped, pace, plain, roughly, size
 
 WIDEST, NARROWEST = 30, 10  # of the bar itself
 RECENT_S = 30.0
@@ -67,6 +67,12 @@ class Bar:
             parts.append(f"{size(rate)}/s" if self._shown is size else pace(rate))
         parts += [more] if more else []
         self._draw(parts, done / total if total else None if total is None else 0.0)
+
+    def say(self, text: str) -> None:
+        """In the place of the bar."""
+        said = clipped(plain(text), terminal_width() - 1)
+        self._line.bar_format = said.replace("{", "{{").replace("}", "}}") or " "
+        self._line.refresh()
 
     def close(self) -> None:
         self._line.close()

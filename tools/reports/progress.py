@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from ..base.log import file_only
-from ..base.text import size
+from ..base.text import plain, size
 from ..engine.executor import place_of
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
 from ..journal.pauses import Paused
 from .bars import Bar
+from .panels import lines_of
 
 if TYPE_CHECKING:  # history.py needs a table and no network
     from ..network.client import Client
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # history.py needs a table and no network
 logger = logging.getLogger(__name__)
 
 LINE_EVERY_S, HOUR_S = 10.0, 3600.0
+WAITS, WAITS_EVERY_S = "waits", 1.0
 
 
 class Progress:
@@ -42,6 +44,7 @@ class Progress:
         quiet: bool,
         file: Reading | None = None,
         is_paused: Callable[[], bool] = lambda: False,
+        waits: Callable[[], str] = str,
         paused_slots: Callable[[], Paused] = dict,
     ) -> None:
         self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
@@ -50,6 +53,7 @@ class Progress:
         self._hour_due = self._begun + HOUR_S
         self._file = file  # read by the first stage, if it reads one
         self._is_paused = is_paused
+        self._waits, self._waits_due = waits, self._begun
         self._paused_slots = paused_slots
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
@@ -108,6 +112,16 @@ class Progress:
         for each in self._counted():
             if each.has_bar:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
+        if time.monotonic() >= self._waits_due:
+            self._waits_due = time.monotonic() + WAITS_EVERY_S
+            self._say(self._waits())
+
+    def _say(self, text: str) -> None:
+        """A line of its own, from the first time on that there is something to say."""
+        if text and WAITS not in self._bars:
+            self._bars[WAITS] = Bar("")
+        if WAITS in self._bars:
+            self._bars[WAITS].say(text)
 
     def _at_work(self, stage: Stage, active: int) -> tuple[str, str]:
         """If all of a stage make a pause, and what else is to be told of its workers."""
@@ -125,7 +139,9 @@ class Progress:
             pools = f"paused={names} {pools}"
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
         line = f"{pools}{counted} requests={self.requests}"
-        return line + (f" read={self._file.packed / self._file.size:.0%}" if self._file else "")
+        if self._file:
+            line += f" read={self._file.packed / self._file.size:.0%}"
+        return f"{line}; {plain(waits)}" if (waits := self._waits()) else line
 
 
 @contextmanager
@@ -205,21 +221,28 @@ def summary(
     read: Mapping[str, int],
 ) -> str:
     """What a person wants to know when the harvest ends."""
-    parts = {
-        "Pools": side_by_side(pools.items()),
-        **{panel.title: _shown(panel) for panel in kept},
-        "Failures by reason": two_columns(failures.items()),
-        "Read so far": two_columns(read.items()),
-        "This run": two_columns(_run_rows(progress)),
-        "Where things are": two_columns(places.items()),
-    }
-    return "\n".join(f"{title}\n{text}" for title, text in parts.items() if text)
+    parts = [
+        _titled("Pools", side_by_side(pools.items())),
+        *map(_shown, kept),
+        _titled("Failures by reason", two_columns(failures.items())),
+        _titled("Read so far", two_columns(read.items())),
+        _titled("This run", two_columns(_run_rows(progress))),
+        _titled("Where things are", two_columns(places.items())),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _titled(title: str, text: str) -> str:
+    """Nothing needs no title."""
+    return f"{title}\n{text}" if text else ""
 
 
 def _shown(panel: Panel) -> str:
-    """Bars are many and short: beside each other."""
-    rows = [(str(name), value) for name, value, *_ in panel.rows]
-    return side_by_side(rows) if panel.kind == "bars" else two_columns(rows)
+    """Bars are many and short: beside each other; a curve is for pictures."""
+    if panel.head or panel.kind == "curve":
+        return "\n".join(lines_of(panel))
+    rows = [(plain(str(name)), value) for name, value, *_ in panel.rows]
+    return _titled(panel.title, side_by_side(rows) if panel.kind == "bars" else two_columns(rows))
 
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:

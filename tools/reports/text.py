@@ -16,7 +16,8 @@ from ..engine.job import Cell, Description, Panel
 from ..journal import facts, pauses
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
-from ..journal.reader import ClockWork, Group, Look
+from ..journal.reader import ClockWork, Look
+from ..journal.reasons import Group
 from . import rates
 from .forecast import Left, left
 from .panels import lines_of

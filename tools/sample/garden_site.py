@@ -20,7 +20,7 @@ FIELD = re.compile(r"/field/(\d{1,15})", re.ASCII)
 MAZE = re.compile(r"/maze/(?:left/right/)*")
 
 
-class Handler(server.Handler):
+class GardenHandler(server.Handler):
     server: GardenServer
 
     def do_GET(self) -> None:
@@ -37,7 +37,7 @@ class GardenServer(server.Server):
     """`asked` are the targets of all requests so far; each is answered after so many seconds."""
 
     def __init__(self, latency_s: float = 0.0) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), GardenHandler)
         self.asked: list[str] = []
         self._latency_s = latency_s
         self._known: set[str] = set()

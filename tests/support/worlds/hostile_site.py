@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from threading import Lock
+from threading import Event, Lock
 from time import monotonic
 from typing import Self
 
@@ -107,6 +107,10 @@ class HostileSite(SocketServer):
                     if each.getsockname()[0] == host:
                         each.shutdown(socket.SHUT_RDWR)
 
+    def revive(self, host: str) -> None:
+        listener = self._listeners[host] = socket.create_server((host, self.port), backlog=128)
+        self._start(self._accept_at, listener)
+
     def _accept_at(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while not self.stopping.is_set():
@@ -143,12 +147,22 @@ def page(*links: str, text: str = "", title: str = "", charset: str = "utf-8") -
 
 
 def markup(*links: str, text: str = "", title: str = "") -> str:
+    """As in manuals, the first link is also named as the next page."""
     anchors = "".join(f'<a href="{link}">link</a> ' for link in links)
-    return f"<!DOCTYPE html><title>{title}</title><body><p>{text}</p>{anchors}</body>"
+    after = f'<link rel="next" href="{links[0]}">' if links else ""
+    return f"<!DOCTYPE html><title>{title}</title>{after}<body><p>{text}</p>{anchors}</body>"
 
 
 def redirect(target: str, status: int = 302) -> bytes:
     return answer(status, b"elsewhere", "text/html", Location=target)
+
+
+def slowly(whole: bytes, seconds: float) -> Answer:
+    def send(_: socket.socket, __: Request) -> bytes:
+        Event().wait(seconds)
+        return whole
+
+    return send
 
 
 def in_turn(*answers: Answer) -> Answer:

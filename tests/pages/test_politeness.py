@@ -1,0 +1,211 @@
+"""What a host asks for it gets, as the host itself has counted it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from socket import socket
+from time import monotonic
+
+import pytest
+
+from tests.support.crawl import crawl, pages, rows
+from tests.support.worlds.faults import answer, reset
+from tests.support.worlds.hostile_site import (
+    HOME,
+    Answer,
+    HostileSite,
+    in_turn,
+    page,
+    redirect,
+    slowly,
+)
+
+NEXT, THIRD, UNNAMED = (f"127.0.0.{number}" for number in (2, 3, 9))
+CLOCKS = 0.02  # how much two of them may differ, in seconds
+FETCHED = (1, None)
+KIB = 1024
+
+
+@pytest.fixture
+def site() -> Iterator[HostileSite]:
+    with HostileSite((NEXT, THIRD, UNNAMED)) as site:
+        yield site
+
+
+def put_star(site: HostileSite, host: str, number: int, answer: Answer | None = None) -> None:
+    """A page that leads to so many."""
+    targets = [f"/{each}" for each in range(number)]
+    site.put("/", page(*targets), host)
+    site.put_all(dict.fromkeys(targets, answer or page()), host)
+
+
+def seeds(site: HostileSite, *hosts: str) -> list[str]:
+    return [word for host in hosts for word in ("--seed", site.at("/", host))]
+
+
+def reset_it(connection: socket, _: object) -> None:
+    reset(connection)
+
+
+def robots(text: str) -> bytes:
+    return answer(200, text.encode())
+
+
+def test_every_host_has_its_pauses(site: HostileSite, tmp_path: Path) -> None:
+    for host in (HOME, NEXT, THIRD):
+        put_star(site, host, 6)
+    site.put("/robots.txt", robots("User-agent: *\nCrawl-delay: 0.4"), NEXT)
+    site.put("/robots.txt", robots("User-agent: *\nCrawl-delay: 1000"), THIRD)
+    begun = monotonic()
+    settings = {"delay_s": 0.2, "crawl_delay_cap_s": 0.5, "per_host": 1}
+    crawl(tmp_path, *seeds(site, HOME, NEXT, THIRD), depth=1, **settings)
+    assert min(site.gaps(HOME)) > 0.2 - CLOCKS
+    assert min(site.gaps(NEXT)) > 0.4 - CLOCKS
+    assert min(site.gaps(THIRD)) > 0.5 - CLOCKS
+    for host in (HOME, NEXT, THIRD):
+        assert site.most_at_once(host) == 1 and site.targets(host).total() == 8
+    assert monotonic() - begun < 7 * 0.5 + 4  # all three at the same time
+
+
+def test_a_host_has_no_more_requests_at_once_than_places(site: HostileSite, tmp_path: Path) -> None:
+    for host in (HOME, NEXT):
+        put_star(site, host, 12, slowly(page(), 0.1))
+    crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, per_host=3, download_workers=12)
+    for host in (HOME, NEXT):
+        assert site.most_at_once(host) == 3 and site.targets(host).total() == 14
+
+
+def test_a_slow_host_is_asked_more_slowly(site: HostileSite, tmp_path: Path) -> None:
+    put_star(site, HOME, 3, slowly(page(), 0.2))
+    crawl(tmp_path, *seeds(site, HOME), depth=1, per_host=1, delay_factor=2)
+    assert min(site.gaps(HOME)[2:]) > 0.4 - CLOCKS
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_pause_that_is_asked_for_costs_no_attempt(
+    site: HostileSite, tmp_path: Path, status: int
+) -> None:
+    busy = answer(status, b"later", "text/html", Retry_After="1")
+    site.put("/robots.txt", in_turn(busy, robots("")))
+    put_star(site, HOME, 2)
+    site.put("/1", in_turn(busy, busy, page()))
+    put_star(site, NEXT, 3)
+    assert crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, per_host=1) == 0
+    found = pages(tmp_path, site.lane())
+    assert found == dict.fromkeys(["/", "/0", "/1"], FETCHED)
+    asked = [each for each in site.asked if each.host == HOME]
+    after = {id(each): following for each, following in pairwise(asked)}
+    refused = [each for each in asked if each.target == "/1"][:2] + asked[:1]
+    assert all(after[id(each)].begun - each.ended > 1 - CLOCKS for each in refused)
+    ended = max(each.ended for each in site.asked if each.host == NEXT)
+    assert ended < max(each.ended for each in asked)  # the other did not wait
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [answer(500, b""), b"no HTTP\r\n\r\n", reset_it],
+    ids=["HTTP 500", "no HTTP", "reset"],
+)
+def test_a_host_rests_until_its_robots_txt_can_be_had(
+    site: HostileSite, tmp_path: Path, trouble: Answer
+) -> None:
+    put_star(site, HOME, 2)
+    site.put("/robots.txt", trouble)
+    put_star(site, NEXT, 2)
+    assert crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, attempts=1, seconds=1.5) == 0
+    assert site.targets(HOME) == {"/robots.txt": 1}
+    assert pages(tmp_path, site.lane()) == {"/": (0, None)}
+    assert pages(tmp_path, site.lane(NEXT)) == dict.fromkeys(["/", "/0", "/1"], FETCHED)
+    site.put("/robots.txt", robots(""))
+    assert crawl(tmp_path, depth=1) == 0
+    assert pages(tmp_path, site.lane()) == dict.fromkeys(["/", "/0", "/1"], FETCHED)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_a_robots_txt_that_is_refused_forbids_nothing(
+    site: HostileSite, tmp_path: Path, status: int
+) -> None:
+    put_star(site, HOME, 1)
+    site.put("/robots.txt", answer(status, b"User-agent: *\nDisallow: /"))
+    crawl(tmp_path, *seeds(site, HOME), depth=1)
+    assert site.targets(HOME) == {"/robots.txt": 1, "/": 1, "/0": 1}
+
+
+def test_a_robots_txt_of_ten_megabytes(site: HostileSite, tmp_path: Path) -> None:
+    """The first 500 KiB count."""
+    early, late = "User-agent: *\nDisallow: /0\n", "Disallow: /1\n"
+    filler = "# nothing\n" * (500 * KIB // 10) + late + "# nothing\n" * 950_000
+    site.put("/robots.txt", robots(early + filler))
+    put_star(site, HOME, 2)
+    crawl(tmp_path, *seeds(site, HOME), depth=1)
+    assert pages(tmp_path, site.lane()) == {
+        "/": FETCHED,
+        "/0": (2, "robots.txt: /0"),
+        "/1": FETCHED,
+    }
+    assert not site.targets(HOME)["/0"]
+
+
+def test_a_robots_txt_without_an_end_is_none_that_can_be_obeyed(
+    site: HostileSite, tmp_path: Path
+) -> None:
+    site.put("/robots.txt", robots("# nothing\n" * 1_100_000))
+    put_star(site, HOME, 2)
+    crawl(tmp_path, *seeds(site, HOME), depth=1)
+    ((state, remark),) = pages(tmp_path, site.lane()).values()
+    assert state == 2 and remark and remark.startswith("robots.txt could not be had: ")
+    assert site.targets(HOME) == {"/robots.txt": 1}
+
+
+def test_a_robots_txt_that_is_sent_round_in_circles_is_asked_a_few_times(
+    site: HostileSite, tmp_path: Path
+) -> None:
+    site.put("/robots.txt", redirect("/robots.txt"))
+    put_star(site, HOME, 1)
+    site.put("/robots.txt", redirect("/r"), NEXT)
+    site.put("/r", redirect("/robots.txt"), NEXT)
+    crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1)
+    assert site.targets(HOME) == {"/robots.txt": 1, "/": 1, "/0": 1}
+    assert site.targets(NEXT)["/robots.txt"] + site.targets(NEXT)["/r"] <= 6
+
+
+def test_private_addresses_are_not_asked(site: HostileSite, tmp_path: Path) -> None:
+    """Unless the user has named them: neither for a link nor for a redirect."""
+    away = [site.at("/", UNNAMED), "http://10.0.0.1/", "http://169.254.169.254/latest/meta-data/"]
+    away += ["http://0x7f.9/", "http://[::1]/", f"http://localhost:{site.port}/"]
+    site.put("/", page(*away, "/sent", "/far"))
+    site.put("/sent", redirect(site.at("/secret", UNNAMED)))
+    site.put("/far", redirect("http://[fd00::1]/"))
+    assert crawl(tmp_path, *seeds(site, HOME), depth=2, scope="any") == 0
+    others = rows(
+        tmp_path, "SELECT url, state, remark FROM pages WHERE url NOT LIKE ?", f"{site.lane()}%"
+    )
+    assert len(others) == len(away) + 2
+    for url, state, remark in others:
+        assert state == 2, url
+        assert "private address" in remark or "only 80 and 443" in remark, (url, remark)
+    assert not site.targets(UNNAMED) and "localhost" in str(others)
+
+
+def test_a_host_that_dies_and_comes_back(site: HostileSite, tmp_path: Path) -> None:
+    put_star(site, NEXT, 8, slowly(page(), 0.05))
+    put_star(site, HOME, 3)
+
+    def last_words(*_: object) -> bytes:
+        site.die(NEXT)
+        return page()
+
+    site.put("/4", last_words, NEXT)
+    both = seeds(site, HOME, NEXT)
+    settings = {"depth": 1, "attempts": 3, "per_host": 1}
+    assert crawl(tmp_path, *both, **settings, seconds=1.5) == 0
+    before = pages(tmp_path, site.lane(NEXT))
+    assert set(before.values()) == {FETCHED, (0, None)}
+    assert set(pages(tmp_path, site.lane()).values()) == {FETCHED}
+    site.put("/4", page(), NEXT)
+    site.revive(NEXT)
+    assert crawl(tmp_path, **settings) == 0
+    assert pages(tmp_path, site.lane(NEXT)) == dict.fromkeys(before, FETCHED)
+    assert set(site.targets(NEXT).values()) <= {1, 2}
