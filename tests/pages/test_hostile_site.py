@@ -207,3 +207,12 @@ def test_answers_that_refuse_are_archived(crawled: Crawled) -> None:
         url,
     )
     assert crawled["/nothing"] == (FAILED, "HTTP 404") and found == [(404,)]
+
+
+def test_one_content_under_endless_addresses(tmp_path: Path) -> None:
+    """Fifty times the same, and its host's links are not followed any more."""
+    whole = page("a/", "b/", "c/", text="the same again")
+    with HostileSite() as site:
+        site.answer_to_all = whole
+        assert crawl(tmp_path, "--seed", site.at("/"), depth=15, robots="ignore") == 0
+        assert 50 <= len(site.asked) < 300

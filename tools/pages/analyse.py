@@ -7,6 +7,7 @@ page that was downloaded before a restart is read from the archive.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,10 @@ class Body:
     address: str
     headers: Sequence[tuple[str, str]]
     content: bytes = field(repr=False)
+
+    def __sizeof__(self) -> int:
+        """With its content: whoever carries luggage wants to know how heavy it is."""
+        return object.__sizeof__(self) + sys.getsizeof(self.content)
 
     @property
     def content_type(self) -> str | None:

@@ -50,6 +50,7 @@ class HostileSite(SocketServer):
     def __post_init__(self) -> None:
         super().__init__()
         self.asked: list[Asked] = []
+        self.answer_to_all = NOT_FOUND
         self._listeners = {
             host: socket.create_server((host, self.port), backlog=128) for host in self.others
         }
@@ -82,6 +83,12 @@ class HostileSite(SocketServer):
     def most_at_once(self, host: str = HOME) -> int:
         own = [each for each in self.asked if each.host == host]
         return max((sum(x.begun <= each.begun < x.ended for x in own) for each in own), default=0)
+
+    def wait_for(self, holds: Callable[[], bool], seconds: float = 60.0) -> None:
+        deadline = monotonic() + seconds
+        while not holds():
+            assert monotonic() < deadline, f"it did not happen; {len(self.asked)} were asked"
+            Event().wait(0.02)
 
     # --- serving ---------------------------------------------------------------------------
 
@@ -134,7 +141,7 @@ class HostileSite(SocketServer):
                 asked.ended = min(asked.ended, monotonic())
 
     def _answer(self, host: str, connection: socket.socket, request: Request) -> bytes | None:
-        found = self.answers.get((host, request.target), NOT_FOUND)
+        found = self.answers.get((host, request.target), self.answer_to_all)
         return found if isinstance(found, bytes) else found(connection, request)
 
 

@@ -1,0 +1,78 @@
+"""A thousand hosts, of which nearly all want to be left alone, do not slow the others."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.support.crawl import command, environment, pages
+from tests.support.worlds.faults import Request, answer
+from tests.support.worlds.hostile_site import HostileSite, page
+from tools.pages.analyse import Body
+
+SLOW = [f"slow{number}.example" for number in range(990)]
+FAST = [f"fast{number}.example" for number in range(10)]
+PAGES_OF_ONE = 20
+PATIENT = b"User-agent: *\nCrawl-delay: 50\n"
+
+
+class Web(HostileSite):
+    """All of them, behind one proxy."""
+
+    def _answer(self, host: str, connection: socket.socket, request: Request) -> bytes:
+        where = urlsplit(request.target)
+        if where.path == "/robots.txt":
+            return answer(200, PATIENT if where.netloc in SLOW else b"")
+        return page(*(f"/{number}" for number in range(PAGES_OF_ONE - 1)), text=where.path)
+
+    def asked_of(self, hosts: list[str]) -> list[float]:
+        wanted = set(hosts)
+        return [each.ended for each in self.asked if urlsplit(each.target).netloc in wanted]
+
+
+def test_hosts_that_want_a_pause_slow_no_others(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("".join(f"http://{host}/\n" for host in [*SLOW, *FAST]))
+    with Web() as web:
+        words = command("--seeds", "seeds.txt", "--depth", 1)
+        proxied = environment({"per_host": 1}) | {"SHEAF_PROXIES": web.url}
+        with subprocess.Popen(
+            words, cwd=tmp_path, env=proxied, stderr=subprocess.DEVNULL
+        ) as process:
+            wanted = len(FAST) * (PAGES_OF_ONE + 1)  # and robots.txt
+            try:
+                web.wait_for(lambda: len(web.asked_of(FAST)) >= wanted)
+                web.wait_for(lambda: len(web.asked_of(SLOW)) >= len(SLOW))
+            finally:
+                process.terminate()
+        first_turn = max(web.asked_of(SLOW))
+        assert len(web.asked_of(SLOW)) == len(SLOW)  # each its robots.txt, and then it rests
+        assert len(web.asked_of(FAST)) == wanted
+        fast = [moment for moment in web.asked_of(FAST) if moment > first_turn]
+        assert max(fast, default=first_turn) - first_turn < 5
+
+
+def test_what_is_carried_from_stage_to_stage_says_how_heavy_it_is() -> None:
+    assert sys.getsizeof(Body("http://h.example/", (), bytes(1_000_000))) > 1_000_000
+
+
+def test_memory_is_bounded_by_the_workers_not_by_the_pages(tmp_path: Path) -> None:
+    def large(_: socket.socket, request: Request) -> bytes:
+        return answer(200, request.target.encode() + b"<p>word " * 4_000_000, "text/html")
+
+    with HostileSite() as site:
+        targets = [f"/{number}" for number in range(12)]
+        site.put("/", page(*targets))
+        site.put_all(dict.fromkeys(targets, large))
+        words = command("--seed", site.at("/"), "--per-host", 1)
+        process = subprocess.Popen(words, cwd=tmp_path, env=environment({"per_host": 1}))
+        _, code, used = os.wait4(process.pid, 0)
+        process.returncode = code
+        assert code == 0 and used.ru_maxrss < 350_000  # of 380 MB that came
+        remarks = {remark for _, remark in pages(tmp_path, site.lane()).values()}
+        assert remarks == {None, "too large to be read for links (32,000,002 bytes)"} | {
+            "too large to be read for links (32,000,003 bytes)"
+        }
