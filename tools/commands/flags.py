@@ -56,7 +56,7 @@ def add_places(to: argparse.ArgumentParser, *names: str, home: str = "state") ->
 
 def add_home(to: argparse.ArgumentParser) -> None:
     """Which harvest is meant, for commands that serve every job."""
-    to.add_argument("--job", metavar="NAME", help="that of this job (`python main.py jobs`)")
+    to.add_argument("--job", metavar="NAME", help="that of this job (`jobs` lists them)")
     add_places(to, "config", "state")
 
 
