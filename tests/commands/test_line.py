@@ -53,7 +53,8 @@ def test_the_help_fits_a_screen_and_names_every_command(capsys: pytest.CaptureFi
     assert main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert 24 <= len(lines) <= SCREEN and max(map(len, lines)) <= WIDTH
-    assert {line.split()[0] for line in lines if line.startswith("  ")} >= set(VERBS)
+    named = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert named >= {verb for verb in VERBS if " " not in verb}  # the others: `pages --help`
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -18,6 +18,7 @@ from tests.faults.injection import injected, run
 from tests.support.crafted import (
     DOG,
     FINE,
+    archive_batch,
     assert_all_taken,
     batch,
     command,
@@ -40,6 +41,7 @@ CALLS = {  # how many kills of each kind, unless SHEAF_SWEEP=all
     "mkdirat": 2,
     "unlinkat": 8,
 }
+PLACES = ("m", "archive", "aside")
 KILLED = -9
 AT_ONCE = 2
 
@@ -49,6 +51,7 @@ LATER = batch(9, {"en/owl/image/0.jpg": b"later"}, owner="/c/en/owl")
 SENT = (
     batch(2, {**DOG, "en/cat/image/0.jpg": b"same", "en/owl/image/0.jpg": b"late"}),
     batch(3, {"en/ant/image/0.jpg": b"ant", "en/dog/image/1.jpg": b"newest"}, owner="/c/en/ant"),
+    archive_batch(4, {f"5b/a.org/a.org-20261117000000-0000{at}.warc.gz": b"w" for at in range(3)}),
 )
 FILES = {**BEFORE.files, **SENT[0].files, **SENT[1].files, **LATER.files}
 
@@ -99,7 +102,7 @@ def undisturbed(given: Path, tmp_path_factory: pytest.TempPathFactory) -> Undist
 
 def content(node: Path) -> dict[str, bytes]:
     """Of what a batch brings, the books included; and of what it has driven out."""
-    files = [path for name in ("m", "aside") for path in (node / name).rglob("*") if path.is_file()]
+    files = [path for name in PLACES for path in (node / name).rglob("*") if path.is_file()]
     return {str(path.relative_to(node)): path.read_bytes() for path in files}
 
 

@@ -305,4 +305,4 @@ def test_wrong_words_are_refused(
     assert "give its --state" in capfd.readouterr().err
     sender.config.write_text("")
     assert sender.by_hand() == 2
-    assert "no host is set under [transport], so media stay here" in capfd.readouterr().err
+    assert "no host is set under [transport], so all stays here" in capfd.readouterr().err

@@ -321,9 +321,19 @@ class TableContract:
         done.write([Analysed(url="b", words={"cat": 1})])
         assert done.cut_back("a.warc.gz", 150) == ["b"]
         assert done.known([SEED, "b"]) == {SEED: Known(1, 0, THEN), "b": Known(0, 1, None)}
-        assert done.ends_of_files() == {"a.warc.gz": 150} and done.captures("b") == []
+        assert done.ends_of_files() == {"a.warc.gz": 100} and done.captures("b") == []
         done.write([fetched("b"), Analysed(url="b", words={"emu": 1})])
         assert words(done) == {"cat": (2, 1), "dog": (1, 1), "emu": (1, 1)}
+
+    def test_a_closed_file_that_lost_something_is_not_closed_any_more(
+        self, done: PageTable
+    ) -> None:
+        closed = {"sha256": "ab", "closed_at": THEN, "shipped_at": THEN}
+        done.write([Captured(captures=[capture(100), capture(0, file="b.warc.gz")])])
+        done.write([ArchiveFile(name=f"{each}.warc.gz", bytes=250, **closed) for each in "ab"])
+        done.cut_back("a.warc.gz", 180)
+        done.cut_back("b.warc.gz", 50)
+        assert done.files() == [ArchiveFile(name="a.warc.gz", bytes=100)]
 
     def test_hosts_are_remembered_and_their_numbers_added(self, table: PageTable) -> None:
         table.write(

@@ -127,6 +127,15 @@ def test_what_a_kill_left_behind_is_no_damage(crawled: Path) -> None:
     assert check(crawled).returncode == 0
 
 
+def test_what_a_file_lost_at_its_end_comes_again(crawled: Path) -> None:
+    """Behind the last record that is whole: half a one would spoil what comes after it."""
+    cut(crawled)
+    done = run("main.py", "pages", "--sample", "--depth", 3, "-q", cwd=crawled)
+    assert done.returncode == 0, done.stderr
+    done = check(crawled)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_index_is_written_anew(crawled: Path) -> None:
     index = crawled / "archive/index.cdxj"
     before = index.read_bytes()

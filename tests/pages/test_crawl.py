@@ -126,10 +126,10 @@ def test_settings_come_from_the_environment(tmp_path: Path) -> None:
 
 def test_only_the_types_that_are_wanted_are_kept(tmp_path: Path) -> None:
     crawl(tmp_path, "--depth", 1, SHEAF_PAGES_TYPES="text/html")
-    failed = dict(rows(tmp_path, "SELECT url, remark FROM pages WHERE remark LIKE 'content%'"))
+    failed = dict(rows(tmp_path, "SELECT url, remark FROM pages WHERE remark LIKE 'its type%'"))
     assert failed == {
-        f"{HOST}/picture.svg": "content type image/svg+xml",
-        f"{HOST}/seeds.csv": "content type text/csv",
+        f"{HOST}/picture.svg": "its type is not wanted: image/svg+xml",
+        f"{HOST}/seeds.csv": "its type is not wanted: text/csv",
     }
     kept = rows(tmp_path, "SELECT url FROM pages WHERE state = 1 AND url LIKE '%/secret/%'")
     assert len(kept) == len(garden.HIDDEN)  # the sitemap was read all the same

@@ -131,7 +131,11 @@ def test_two_files_for_one_place_are_refused(node: Path, run: Receive, paths: li
 
 Change = Callable[[Any], object]
 CHANGES: dict[str, Change] = {
-    "newer format": lambda table: table.update(format=2),
+    "a format without its kind": lambda table: table.update(format=2),
+    "a kind of another version": lambda table: table.update(format=2, kind="pictures"),
+    "a kind that is none": lambda table: table.update(format=2, kind=["archive"]),
+    "media as an archive": lambda table: table.update(format=2, kind="archive"),
+    "newer format": lambda table: table.update(format=3, kind="media"),
     "true as format": lambda table: table.update(format=True),
     "another batch": lambda table: table.update(batch=name_of(2)),
     "no volumes": lambda table: table.update(volumes=[]),

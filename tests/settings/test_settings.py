@@ -327,6 +327,8 @@ NO_DEFAULT = {
     "pages.limit_per_host",
     "pages.seconds",
     "pages.password_file",
+    "pages.headers_file",
+    "pages.cookies",
 }
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
 

@@ -135,6 +135,20 @@ def batch(
     return made
 
 
+def archive_batch(
+    counter: int, files: Mapping[str, bytes], harvest: str = HARVEST, in_a_volume: int = 2
+) -> Batch:
+    """Files of a web archive, without books."""
+    members = list(files.items())
+    parts = [members[at : at + in_a_volume] for at in range(0, len(members), in_a_volume)]
+    made = craft(
+        name_of(counter, harvest), [[plain(*each) for each in part] for part in parts], parts
+    )
+    made.table |= {"format": 2, "kind": "archive"}
+    made.files = dict(files)
+    return made
+
+
 def craft(name: str, volumes: Sequence[Sequence[bytes]], listed: Sequence[Listed]) -> Batch:
     """Any members; sizes and hashes of the volumes are right, so that they are believed."""
     data = [b"".join(members) for members in volumes]

@@ -94,15 +94,15 @@ class Backlog:
         if not self._is_full and size >= self._limit:
             self._is_full = True
             text = (
-                f"{size / 1e6:,.0f} MB of media wait to be shipped, which is the limit "
-                "(transport.outbox_mb): no new media are begun until some have arrived"
+                f"{size / 1e6:,.0f} MB of files wait to be shipped, which is the limit "
+                "(transport.outbox_mb): no new ones are begun until some have arrived"
             )
             self._hold(text, text)
             self._report("the outbox is full", text)
             self._run_soon_at = 0.0
         elif self._is_full and size <= self._limit * ROOM_AGAIN:
             self._is_full = False
-            self._hold(None, "there is room in the outbox again: media go on")
+            self._hold(None, "there is room in the outbox again: files go on")
         if begun < before:  # some was ended with what it has, and can be shipped in a moment
             self._run_soon_at = 0.0
         elif self._is_full and time.monotonic() >= self._run_soon_at and self._run_soon():

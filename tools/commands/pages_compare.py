@@ -19,7 +19,7 @@ from . import flags
 
 EXAMPLES = (
     "python main.py pages compare --sample --workers 1,25 --seconds 10",
-    "python main.py pages compare --seeds seeds.txt --workers 1,5,25 --plot workers.png",
+    "python main.py pages compare --seeds seeds.txt --workers 1,5 --plot x.png",
 )
 WORKERS, SECONDS, LATENCY_S = ("1", "25"), 60.0, 0.2
 NO_LIMIT = 1_000_000

@@ -11,9 +11,9 @@ from .pages_table import add_crawl, settings_of, table_of
 
 FORMATS = ("files", "warc", "wacz", "csv", "jsonl", "parquet")
 EXAMPLES = (
-    "python main.py pages export site                      each page as a file",
-    "python main.py pages export replay --format wacz      for a viewer of web archives",
-    "python main.py pages export table --format parquet    what is known of each page",
+    "python main.py pages export site                    each page as a file",
+    "python main.py pages export replay --format wacz    for a viewer of archives",
+    "python main.py pages export t --format parquet      what is known of pages",
 )
 VALUES = {"--format": FORMATS}
 

@@ -13,11 +13,11 @@ STATES = {0: "waiting", 1: "fetched", 2: "failed"}
 
 
 class Options(flags.Options):
-    url: str
+    url: str | None
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the page")
+    parser.add_argument("url", nargs="?", metavar="URL", help="the page")
     add_crawl(parser)
 
 

@@ -9,20 +9,20 @@ from . import flags
 from .pages_table import add_crawl, settings_of, table_of, url_of
 
 EXAMPLES = (
-    "python main.py pages paths https://example.org/x          those that are kept",
-    "python main.py pages paths https://example.org/x --all    every way of at most --depth links",
+    "python main.py pages paths example.org/x          those that are kept",
+    "python main.py pages paths example.org/x --all    every way, by all links",
 )
 
 
 class Options(flags.Options):
-    url: str
+    url: str | None
     all: bool
     depth: int | None
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("url", metavar="URL", help="the page")
+    add("url", nargs="?", metavar="URL", help="the page")
     add("--all", action="store_true", help="every way, by the links of all pages")
     add("--depth", type=flags.whole, metavar="N", help="of at most N links (that of the crawl)")
     add_crawl(parser)

@@ -44,11 +44,13 @@ def table_of(settings: Settings) -> Iterator[PageTable]:
         yield table
 
 
-def url_of(text: str, settings: Settings) -> str:
+def url_of(text: str | None, settings: Settings) -> str:
     """The identity of the page that is meant: an address, or what `history.py` shows."""
     from ..documents.address import as_seed, identity
     from ..jobs.pages import dropped_by
 
+    if text is None:
+        raise UsageError("which page is meant? Name it like https://example.org/page")
     address = as_seed(text)
     if address is None:
         raise UsageError(f"{text!r} is no web address: write it like https://example.org/page")

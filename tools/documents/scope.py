@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, Self, get_args
+from typing import Self
 
 from ..errors import UsageError
 from .address import host_of, identity, lane_of, registrable
-
-Kind = Literal["host", "domain", "prefix", "list", "any"]
-KINDS: tuple[str, ...] = get_args(Kind)
+from .scope_kinds import KINDS, Kind
 
 
 @dataclass(frozen=True)

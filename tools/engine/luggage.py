@@ -1,6 +1,7 @@
 """What tasks leave for the next stage's task of the same URI, in memory.
 
-Promise: bounded in number, by the queue and the workers of the stage that leaves it, and in bytes.
+Promise: bounded in number, by the queue of the stage that leaves it and what is handed out of it
+and of the next one, and in bytes.
 Beyond that the oldest is dropped, and so goes what nobody ever fetches. Whoever finds nothing makes
 it anew.
 """
@@ -41,14 +42,18 @@ class Luggage:
     """Of an executor that works on these stages. A stage without a queue leaves none."""
 
     def __init__(self, stages: Iterable[Stage]) -> None:
-        self._shelves = {stage.waiting: Shelf() for stage in stages}
+        self._stages = {stage.waiting: stage for stage in stages}
+        self._shelves = {pool: Shelf() for pool in self._stages}
         self._lock = Lock()
 
     def leave(self, task: Task, done: Done) -> None:
         queue, shelf = task.stage.queue, self._shelves.get(done.to)
         if done.luggage is not None and queue is not None and shelf is not None:
             with self._lock:
-                shelf.put(task.uri, done.luggage, queue + task.stage.workers)
+                most = queue + sum(
+                    stage.workers * stage.ahead for stage in (task.stage, self._stages[done.to])
+                )
+                shelf.put(task.uri, done.luggage, most)
 
     def fetch(self, task: Task) -> object:
         return self._take(task.stage.waiting, task.uri)

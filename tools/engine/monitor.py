@@ -1,6 +1,6 @@
 """Decides what of one stage is handed out when.
 
-Promise: never more tasks at once than the stage allows; a task that ends frees its place at once;
+Promise: never more tasks at work than the stage allows; a task that ends frees its place at once;
 the monitor ends exactly when there can be no more work. A source that answers nobody makes the
 stage wait with growing pauses and spends nobody's attempts.
 """
@@ -227,7 +227,7 @@ class Monitor(Thread):
         if self.is_paused or self._is_stopping or self._returns.rests.seconds_left:
             return 0
         going = self.stage.workers - len(self._paused)
-        places = min(going, self._executor.places(self.stage.name))
+        places = min(going, self._executor.places(self.stage.name)) * self.stage.ahead
         if self._returns.rests:  # one task goes ahead
             places = min(places, 1)
         active = self._pools.count(self.stage.active)

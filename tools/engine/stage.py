@@ -14,6 +14,8 @@ from .gate import Gate
 Order = Literal["fifo", "deepest", "levels", "priority", "fair"]
 Kind = Literal["waits", "computes"]
 
+AHEAD = 8  # tasks for each worker that computes
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -34,6 +36,12 @@ class Stage:
     deepest: int | None = None  # what is found below that does not enter
     kind: Kind = "waits"
     queue: int | None = None  # how many may wait before those that bring more are held
+
+    @cached_property
+    def ahead(self) -> int:
+        """How many are handed out for each worker. One that computes needs nobody's answer to go
+        on: the next ones lie ready, and those it has done are stored together."""
+        return AHEAD if self.kind == "computes" else 1
 
     @cached_property
     def waiting(self) -> str:

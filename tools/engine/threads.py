@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from ..errors import Interrupted, Unavailable
-from .executor import Came, Member, Verdict, place_of
+from .executor import Answer, Came, Member, Verdict, place_of
 from .luggage import Luggage
 from .stage import Done, Kind, Stage, Task, Worker
 
@@ -191,27 +191,34 @@ class StageThreads:
     def _bring(
         self, thread: PlaceThread, task: Task, begun: float, result: Done | Exception
     ) -> None:
+        self._tell(task, begun, result)
+        self._hand_in(thread, task, result, lambda _verdict: self._free(thread))
+
+    def _tell(self, task: Task, begun: float, result: Done | Exception) -> None:
         if logger.isEnabledFor(logging.DEBUG):
             found = result.reason_group if isinstance(result, Done) else repr(result)
             seconds = time.monotonic() - begun
             text = "Worker %s ends %s after %.3f s: %s"
             logger.debug(text, self._stage, task.uri, seconds, found)
-        task.luggage = None
-        if not isinstance(result, Done) or result.luggage is None:
-            self.came(task.token, thread.place, result, lambda _verdict: self._free(thread))
-        else:
-            self._bring_with_luggage(thread, task, result)
 
-    def _bring_with_luggage(self, thread: PlaceThread, task: Task, done: Done) -> None:
+    def _hand_in(
+        self, thread: PlaceThread, task: Task, result: Done | Exception, answer: Answer
+    ) -> None:
+        task.luggage = None
+        if isinstance(result, Done) and result.luggage is not None:
+            answer = self._leaving(task, result, answer)
+        self.came(task.token, thread.place, result, answer)
+
+    def _leaving(self, task: Task, done: Done, answer: Answer) -> Answer:
         """The next stage may begin before this place has its answer."""
 
-        def answer(verdict: Verdict) -> None:
+        def answered(verdict: Verdict) -> None:
             if verdict != "settled":
                 self._luggage.drop(task, done)
-            self._free(thread)
+            answer(verdict)
 
         self._luggage.leave(task, done)
-        self.came(task.token, thread.place, done, answer)
+        return answered
 
     def _free(self, thread: PlaceThread) -> None:
         """Its result was answered: only now does the name stand for nothing, or for the next."""
@@ -233,9 +240,21 @@ class StageThreads:
             self._idle.append(thread)
 
 
+class ComputingThreads(StageThreads):
+    """A place is free as soon as its result is handed in: whoever computes needs the processor, and
+    would wait for the disk instead. How many results may be under way decides who gives tasks."""
+
+    def _bring(
+        self, thread: PlaceThread, task: Task, begun: float, result: Done | Exception
+    ) -> None:
+        self._tell(task, begun, result)
+        self._hand_in(thread, task, result, _nobody)
+        self._free(thread)
+
+
 def _nobody(_verdict: Verdict) -> None:
     """No place waits for this answer."""
 
 
-STAFF: Mapping[Kind, type[StageThreads]] = {"waits": StageThreads, "computes": StageThreads}
-"""Who works on a stage of each kind: threads of its own, for the time being."""
+STAFF: Mapping[Kind, type[StageThreads]] = {"waits": StageThreads, "computes": ComputingThreads}
+"""Who works on a stage of each kind."""

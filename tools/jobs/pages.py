@@ -18,23 +18,23 @@ from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Panel
+from ..engine.job import Counted, Job, Metric, Panel
+from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
-from ..journal.reader import look
 from ..network.client import Client
 from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
-from ..pages.control import Control
+from ..pages.control import LINKS, Control
 from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
 from ..pages.own_headers import OwnHeaders
-from ..pages.page import Failed, HostNews
+from ..pages.page import Child, Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -63,6 +63,7 @@ class PagesJob(Job):
         pages = settings.pages
         self._settings, self._crawl, self._table = settings, crawl, table
         self._opened, self._stop = ExitStack(), stop
+        self._pools: Pools | None = None  # until it is open
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
@@ -100,6 +101,7 @@ class PagesJob(Job):
         if pages.robots == "obey":
             rules = RobotsRules(table, self._hosts)
             robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
+        self._robots = robots
         wanted = Wanted(
             pages.max_bytes,
             pages.attempts,
@@ -123,7 +125,12 @@ class PagesJob(Job):
     # --- from the start to the end ---------------------------------------------------------
 
     def open(self, harvest: Harvest) -> None:
+        self._pools = harvest.pools
         self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
+        if self._robots is not None:
+            sitemaps = self._robots.sitemaps_of(self._control.scope.seeds)
+            self._table.admit([Child(link.url, link.address) for link in sitemaps])
+            self.seeds = [*self.seeds, *found_of(sitemaps)]
         if self._traps.has_limit:
             self._traps.remember(self._table.counts().domains)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)
@@ -139,10 +146,11 @@ class PagesJob(Job):
             self.transport.complete()
 
     def finish(self, harvest: Harvest) -> None:
-        """A crawl that ended by itself is shipped whole, and what comes later goes into new files;
-        one that was stopped goes on with those it has."""
+        """A crawl that came to its end is shipped whole, and what comes later goes into new files;
+        one that was stopped, by a limit too, goes on with those it has."""
+        self._table.count_words()
         self._archive.sync(durable=True)
-        if self.transport is not None and not harvest.was_stopped:
+        if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
         write_index(self._table, self._settings.pages.archive)
 
@@ -171,8 +179,23 @@ class PagesJob(Job):
     def waits(self) -> str:
         return said_of(self._hosts.resting())
 
+    def metrics(self) -> Mapping[str, Metric]:
+        size = sum(self._table.ends_of_files().values())
+        return {
+            "links_total": Metric("Links by what became of them", self._links(), "verdict"),
+            "archive_bytes": Metric("Bytes of the WARC files", size),
+        }
+
+    def _links(self) -> dict[str, float]:
+        counts = self._pools.tally() if self._pools is not None else {}
+        return {
+            name.removeprefix(LINKS): number
+            for name, number in counts.items()
+            if name.startswith(LINKS)
+        }
+
     def summary(self) -> Sequence[Panel]:
-        counts = look(self._settings.pools_file).counts
+        counts = self._pools.tally() if self._pools is not None else {}
         return (*panels(self._table), *PAGES.panels(counts))
 
     def places(self) -> Mapping[str, str | Path]:

@@ -25,11 +25,11 @@ LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
 class PagesDescription(Description):
     name = NAME
     examples = (
-        "python main.py pages --sample                        the built-in site, offline",
-        "python main.py pages --seeds seeds.txt --depth 3     from the addresses in a file",
+        "python main.py pages --sample                      the built-in site",
+        "python main.py pages --seeds seeds.txt --depth 3   the addresses in a file",
         "python main.py pages --seed https://example.org --scope domain --archive web",
-        "python main.py pages --depth 4                       a level deeper; nothing twice",
-        "python main.py pages --refetch-after 24h             what has changed since?",
+        "python main.py pages --depth 4                     a level deeper",
+        "python main.py pages --refetch-after 24h           what has changed?",
     )
     stage_titles = {  # noqa: RUF012
         "download": "pages downloaded",

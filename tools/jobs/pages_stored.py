@@ -16,5 +16,10 @@ def stored(settings: Settings) -> Mapping[str, int] | None:
     if table is None:
         return None
     with closing(table):
-        states = table.counts().states
-    return {name: states.get(key, 0) for key, name in STATES.items()}
+        states, files = table.counts().states, table.files()
+    known = {name: states.get(key, 0) for key, name in STATES.items()}
+    shipped = sum(1 for file in files if file.shipped_at)
+    waiting = sum(1 for file in files if file.closed_at and not file.shipped_at)
+    if shipped or settings.transport.host:
+        known |= {"files shipped": shipped, "files to ship": waiting}
+    return known

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from ..archive.origin import Origin
 from ..archive.store import MARK, Archive
+from ..base.credentials import hidden
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..media.ledger import Ledger
@@ -106,10 +107,23 @@ class ArchiveShipping:
     def __bool__(self) -> bool:
         return (self.folder / MARK).exists()
 
-    def bytes(self) -> int:
+    def _table(self) -> PageTable | None:
         pages = self._settings.pages
-        table = visit_table(pages.database, self._settings.state, pages.password_file)
-        if table is None:
+        return visit_table(pages.database, self._settings.state, pages.password_file)
+
+    def _require_table(self, harvest: str) -> None:
+        """Before it is opened, which would make one that is not there."""
+        if (table := self._table()) is not None:
+            with closing(table):
+                if harvest and table.owner() == harvest:
+                    return
+        raise StateDamaged(
+            f"the table of {hidden(self._settings.pages.database)} is gone or another crawl's: "
+            "bring back the one that this crawl went into"
+        )
+
+    def bytes(self) -> int:
+        if (table := self._table()) is None:
             return 0
         with closing(table):
             stock = ArchiveStock(self.outbox, table, self.folder, "", erases=False)
@@ -118,13 +132,9 @@ class ArchiveShipping:
     @contextmanager
     def opened(self, pools: Pools, stop: Event) -> Iterator[Transport]:
         settings, harvest = self._settings, pools.remembered().get(ID, "")
+        self._require_table(harvest)
         pages = settings.pages
         with closing(open_table(pages.database, settings.state, pages.password_file)) as table:
-            if not harvest or table.owner() != harvest:
-                raise StateDamaged(
-                    f"the table of {pages.database} knows nothing of the crawl in "
-                    f"{settings.state}: bring back the table that this crawl went into"
-                )
             Archive(self.folder, Origin(harvest)).claim(known=len(table.ends_of_files()))
             transport = archive_transport_of(settings, table, harvest, stop)
             transport.complete()

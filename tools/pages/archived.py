@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ..archive import cdxj
-from ..archive.reader import Kept, read
+from ..archive.reader import Damaged, Kept, read
 from ..archive.record import RESPONSE, REVISIT, Place
 from ..errors import GiveUp
 from .analyse import Body
@@ -21,6 +21,14 @@ from .page import Capture
 from .table import PageTable
 
 NOT_PAGES = frozenset({301, 302, 303, 304, 307, 308})
+
+
+class Shipped(Damaged):
+    """It is not here any more: the receiving node has the file."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file} was shipped to the receiving node")
+        self.file = file
 
 
 class Archived:
@@ -41,20 +49,29 @@ class Archived:
             return None
 
     def latest(self, url: str) -> Kept | None:
-        """Raises GiveUp (Damaged) if the archive has lost it."""
+        """Raises GiveUp if the archive has lost it (Damaged), or has it elsewhere (Shipped)."""
         captures = [each for each in self._table.captures(url) if each.status not in NOT_PAGES]
         return self.kept(captures[-1]) if captures else None
 
     def kept(self, capture: Capture) -> Kept:
         """With its body, wherever that is."""
-        found = read(self._folder, _place(capture), self._most_bytes)
+        found = self._read(capture)
         if found.kind != REVISIT or capture.digest is None:
             return found
         first = self._table.digest_known(capture.digest)
         if first is None:
             return found
-        body = read(self._folder, _place(first), self._most_bytes)
+        body = self._read(first)
         return replace(found, payload=body.payload, headers=body.headers)
+
+    def _read(self, capture: Capture) -> Kept:
+        try:
+            return read(self._folder, _place(capture), self._most_bytes)
+        except Damaged:
+            files = (file for file in self._table.files() if file.shipped_at)
+            if capture.file in {file.name for file in files}:
+                raise Shipped(capture.file) from None
+            raise
 
 
 def write_index(table: PageTable, folder: Path) -> None:

@@ -22,7 +22,7 @@ from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
-from .notes import address_in
+from .notes import address_in, is_sitemap
 from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
 from .table import PageTable
@@ -117,7 +117,7 @@ class Download:
 
     def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
         mime, types = mime_of(response), self._wanted.types
-        if types and mime not in types:
+        if types and mime not in types and not is_sitemap(visit.task.note):
             raise GiveUp(f"its type is not wanted: {mime or 'none'}")
         body = Body(response.url, response.headers, response.body)
         if "noarchive" in _wishes(response):  # it is read now or never

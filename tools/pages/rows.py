@@ -13,6 +13,7 @@ import zstandard
 from ..base.text import storable
 from .page import Analysed, Fetched, HostNews, Link
 from .statements import HOST, HOST_ADDED, PAGES_BITS, Columns
+from .table import Word
 
 LONGEST_WORD = 2000  # bytes; PostgreSQL's indexes take little more
 SCHEME = "https://"
@@ -138,6 +139,18 @@ def summed_up(pages: Sequence[Words]) -> str:
             if count > 1:  # few do
                 counts[word] += count - 1
     return as_json({word: count << PAGES_BITS | on_pages[word] for word, count in counts.items()})
+
+
+def with_uncounted(counted: Iterable[Word], pages: Sequence[Words]) -> list[Word]:
+    """All of the table, with those of pages that are not in it yet; the most frequent first."""
+    counts, on_pages = Counter[str](), Counter[str]()
+    for each in counted:
+        counts[each.word], on_pages[each.word] = each.count, each.pages
+    for words in pages:
+        counts.update(words)
+        on_pages.update(words.keys())
+    found = [Word(word, count, on_pages[word]) for word, count in counts.items()]
+    return sorted(found, key=lambda each: (-each.count, each.word))
 
 
 def packed(text: str) -> bytes:

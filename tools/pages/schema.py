@@ -68,6 +68,7 @@ CREATE TABLE IF NOT EXISTS words (
     pages {int} NOT NULL
 ){keyed};
 CREATE TABLE IF NOT EXISTS page_words (page {key}, counts {blob} NOT NULL){strict};
+CREATE TABLE IF NOT EXISTS uncounted (page {key}){strict};
 CREATE TABLE IF NOT EXISTS page_links (page {key}, links {text} NOT NULL){strict};
 CREATE TABLE IF NOT EXISTS files (
     name {name} PRIMARY KEY,
@@ -91,8 +92,10 @@ TABLES: Mapping[str, Sequence[str]] = {
     "hosts": Host._fields,
     "words": ("word", "count", "pages"),
     "page_words": ("page", "counts"),
+    "uncounted": ("page",),
     "page_links": ("page", "links"),
     "files": tuple(FILE),
     "harvest": ("id",),
 }
-"""Ours, each with its columns; page_links has what `sub_urls`, which are the seed's, cannot say."""
+"""Ours, each with its columns; the words of pages in uncounted are not in words yet; page_links has
+what `sub_urls`, which are the seed's, cannot say."""

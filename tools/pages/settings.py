@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.bounds import DAY_S, YEAR_S, bounded, require, require_one_of
-from ..documents.scope import KINDS as SCOPES
+from ..documents.scope_kinds import KINDS as SCOPES
 
 VARIABLE = "SHEAF_PAGES_"
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}

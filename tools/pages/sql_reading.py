@@ -10,7 +10,7 @@ import orjson
 
 from . import statements as say
 from .page import ArchiveFile, Capture, Host, Link, Page, PagePath
-from .rows import as_json, read_links, unpacked
+from .rows import as_json, read_links, unpacked, with_uncounted
 from .schema import FILE
 from .table import Counts, Known, Linking, Word
 
@@ -78,7 +78,10 @@ class SqlReading(ABC):
         return (Host(*row) for row in self._by_key(say.READ_HOSTS, "", lambda row: row[0]))
 
     def words(self, top: int) -> list[Word]:
-        return [Word(*row) for row in self._ask(say.READ_WORDS, top=top)]
+        rows = self._ask(say.READ_WORDS, top=top)
+        uncounted = [unpacked(row[3]) for row in rows if row[3] is not None]
+        counted = [Word(*row[:3]) for row in rows if row[3] is None]
+        return with_uncounted(counted, uncounted)[:top] if uncounted else counted
 
     def words_of(self, url: str) -> dict[str, int]:
         rows = self._ask(say.READ_WORDS_OF, url=url)

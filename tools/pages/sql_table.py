@@ -51,6 +51,7 @@ from .schema import FILE, TABLES
 from .sql_reading import Row, SqlReading
 from .table import PATHS_KEPT, Admitted, Written
 
+COUNTED_AT_ONCE = 40_000  # words of pages that wait to be counted together; some 4 MB
 FULL_REMEMBERED = 100_000  # pages; some 20 MB
 T = TypeVar("T")
 
@@ -70,6 +71,7 @@ class SqlTable(SqlReading):
     def __init__(self, name: str, paths_kept: int = PATHS_KEPT) -> None:
         self.name = name
         self._paths_kept = paths_kept
+        self._uncounted: list[Words] | None = None  # None: nobody has looked who waits there
         self._full: dict[str, int] = {}  # pages that take no path but one shorter than this
 
     # --- what a database must be able to do ------------------------------------------------
@@ -93,6 +95,7 @@ class SqlTable(SqlReading):
                 yield
         except BaseException:
             self._full.clear()  # it may hold what was taken back
+            self._uncounted = None
             raise
 
     def _change(self, statement: str, rows: Sequence[object], **values: object) -> list[Row]:
@@ -138,13 +141,25 @@ class SqlTable(SqlReading):
             self._change(say.WRITE_FILES, by_columns(files.values(), FILE))
         return Written(frozenset(batch.dropped), *admitted)
 
+    def count_words(self) -> None:
+        with self._writing():
+            self._count_words()
+
     def cut_back(self, file: str, bytes: int) -> list[str]:
         with self._writing():
             lost = self._run(say.LOSE_CAPTURES, file=file, bytes=bytes)
             pages = sorted({page for (page,) in lost if page is not None})
-            self._run(say.REOPEN_FILE, file=file, bytes=bytes)
+            self._shorten(file)
             found = self._change(say.LOSE_PAGES, pages, now=moment(time.time()))
             return sorted(url for (url,) in found)
+
+    def _shorten(self, file: str) -> None:
+        """To where its last record ends: half a record amid a file would spoil what comes after."""
+        ((end,),) = self._run(say.READ_END, file=file)
+        if end:
+            self._run(say.REOPEN_FILE, file=file, bytes=end)
+        else:
+            self._run(say.LOSE_FILE, file=file)
 
     # --- inside a transaction: rows and paths ----------------------------------------------
 
@@ -235,15 +250,34 @@ class SqlTable(SqlReading):
     def _take_off_words(self, pages: Sequence[int]) -> None:
         """What pages had before they were asked again."""
         if before := self._change(say.READ_PAGE_WORDS, pages):
+            self._count_words()  # theirs too: only what was counted can be taken off
             old = summed_up([unpacked(counts) for _, counts in before])
             self._run(say.TAKE_OFF_WORDS, rows=old)
             self._run(say.DELETE_WORDS, rows=old)
             self._change(say.DELETE_PAGE_WORDS, [page for page, _ in before])
 
     def _add_words(self, pages: Mapping[int, tuple[Words, str]]) -> None:
-        if pages:
-            self._run(say.COUNT_WORDS, rows=summed_up([words for words, _ in pages.values()]))
-            self._store_page_words([(id, packed(text)) for id, (_, text) in pages.items()])
+        """Most words stand on many pages: to count those of many together costs a third."""
+        if not pages:
+            return
+        uncounted = self._read_uncounted()
+        self._store_page_words([(id, packed(text)) for id, (_, text) in pages.items()])
+        self._change(say.PUT_OFF_WORDS, list(pages))
+        uncounted += [words for words, _ in pages.values()]
+        if sum(map(len, uncounted)) >= COUNTED_AT_ONCE:
+            self._count_words()
+
+    def _count_words(self) -> None:
+        if uncounted := self._read_uncounted():
+            self._run(say.COUNT_WORDS, rows=summed_up(uncounted))
+            self._run(say.ALL_COUNTED)
+            self._uncounted = []
+
+    def _read_uncounted(self) -> list[Words]:
+        """Of all pages whose words wait to be counted, since before a restart too."""
+        if self._uncounted is None:
+            self._uncounted = [unpacked(counts) for (counts,) in self._run(say.READ_UNCOUNTED)]
+        return self._uncounted
 
     def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
         at_place = {(row[6], row[7]): row for row in captures}

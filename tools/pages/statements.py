@@ -177,14 +177,18 @@ COUNT_WORDS = f"""INSERT INTO words (word, count, pages)
     SELECT key, number >> {PAGES_BITS}, number & {(1 << PAGES_BITS) - 1} FROM {{members}}
     WHERE true ON CONFLICT (word) DO UPDATE
     SET count = words.count + excluded.count, pages = words.pages + excluded.pages"""
+PUT_OFF_WORDS = "INSERT INTO uncounted (page) SELECT CAST({element} AS {int}) FROM {each}"
+ALL_COUNTED = "DELETE FROM uncounted"
 TAKE_OFF_WORDS = COUNT_WORDS.replace(" + excluded", " - excluded")
 DELETE_WORDS = "DELETE FROM words WHERE count <= 0 AND word IN (SELECT key FROM {members})"
 DELETE_PAGE_WORDS = f"DELETE FROM page_words WHERE page IN {_listed('int')}"
 CLAIM = "INSERT INTO harvest VALUES (:id)"
 LOSE_CAPTURES = """DELETE FROM captures WHERE file = :file AND "offset" + length > :bytes
     RETURNING page"""
+READ_END = 'SELECT max("offset" + length) FROM captures WHERE file = :file'
 REOPEN_FILE = """UPDATE files SET bytes = :bytes, sha256 = NULL, closed_at = NULL, shipped_at = NULL
     WHERE name = :file"""
+LOSE_FILE = "DELETE FROM files WHERE name = :file"
 LOSE_PAGES = f"""UPDATE pages SET state = 0, fetched_at = NULL, updated_at = {NOW}
     WHERE id IN {_listed("int")} RETURNING url"""
 
@@ -215,7 +219,13 @@ READ_DIGEST = f"""SELECT {_CAPTURE} FROM captures WHERE digest = :digest AND kin
 READ_FILES = f"SELECT {', '.join(FILE)} FROM files ORDER BY name"
 READ_HOST = f"{_HOST} = :name"
 READ_HOSTS = f"{_HOST} > :after ORDER BY name LIMIT {PAGE}"
-READ_WORDS = "SELECT word, count, pages FROM words ORDER BY count DESC, word LIMIT :top"
+# In one statement: amid two of them words might be counted, and found twice or not at all.
+READ_WORDS = f"""SELECT word, count, pages, counts FROM (
+        SELECT word, count, pages, CAST(NULL AS {{blob}}) AS counts FROM words
+        ORDER BY count DESC, word
+        LIMIT CASE WHEN EXISTS (SELECT 1 FROM uncounted) THEN {1 << 62} ELSE :top END) AS counted
+    UNION ALL SELECT NULL, NULL, NULL, counts FROM uncounted JOIN page_words USING (page)"""
+READ_UNCOUNTED = "SELECT counts FROM uncounted JOIN page_words USING (page)"
 READ_WORDS_OF = "SELECT counts FROM page_words JOIN pages ON id = page WHERE url = :url"
 READ_COUNTS = [
     f"""SELECT {name}, count(*) FROM pages WHERE {name} IS NOT NULL AND {which}

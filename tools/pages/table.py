@@ -76,6 +76,9 @@ class PageTable(Protocol):
 
     def write(self, records: Sequence[Record]) -> Written: ...
 
+    def count_words(self) -> None:
+        """Into the table of words, for whoever reads it by himself; `words` knows them before."""
+
     def cut_back(self, file: str, bytes: int) -> list[str]:
         """The archive has lost what was in this file behind so many bytes, so it is not closed any
         more; the pages that were there, which are new again."""

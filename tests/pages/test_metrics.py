@@ -1,0 +1,46 @@
+"""What Prometheus is told of a crawl, read by its own parser while the crawl runs."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from urllib.error import URLError
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.command import start
+from tests.support.worlds.proxies import closed_port
+
+Numbers = dict[str, dict[str, float]]
+
+
+def asked(port: int) -> Numbers:
+    """By name and the values of the labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        text = answer.read().decode()
+    found: Numbers = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[",".join(sample.labels.values())] = sample.value
+    return found
+
+
+@pytest.mark.timeout(60)
+def test_links_and_archive_are_counted() -> None:
+    port = closed_port()
+    process = start("main.py", "pages", "--sample", "--delay", "0.3", "--metrics", port)
+    told: Numbers = {}
+    try:
+        while told.get("sheaf_links_total", {}).get("followed", 0) < 20:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.2)
+            try:
+                told = asked(port)
+            except (URLError, ConnectionError):
+                continue  # it has only begun
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert told["sheaf_archive_bytes"][""] > 1000
+    assert told["sheaf_pool"]["to_download"] > 0
