@@ -55,8 +55,9 @@ class Page(HTMLParser):
         elif tag == "meta" and (said.get("http-equiv") or "").lower() == "refresh":
             if found := REFRESH.fullmatch(said.get("content") or ""):
                 self.sent.append(found[1])
-        elif "template" not in self._skipped and "nofollow" not in (said.get("rel") or ""):
-            self.links += filter(None, [said.get(SOURCES.get(tag, ""))])
+        elif "template" not in self._skipped and (link := said.get(SOURCES.get(tag, ""))):
+            is_for_us = "nofollow" not in (said.get("rel") or "").lower().split()
+            self.links += [link] if is_for_us else []
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -74,7 +75,7 @@ class Page(HTMLParser):
             self._text += data
 
     def _end_text(self) -> None:
-        for word in map(str.lower, re.findall(r"\w+", self._text)):
+        for word in re.findall(r"\w+", self._text.lower()):
             if not word.isdigit():
                 self.words[word] += 1
         self._text = ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 ADDRESS = re.compile(r"(https?)://([^/?#]*)([^?#]*)\??([^#]*)", re.IGNORECASE | re.DOTALL)
@@ -19,6 +20,7 @@ WWW = re.compile(r"^www\d*\.(?=.)", re.ASCII)
 LONGEST = 2**14
 USUAL = {("http", 80), ("https", 443)}
 ESCAPED = re.compile(rb"[\x00-\x20\x7f-\xff#%]")
+PLAIN = re.compile(r"[!\"$&-~]*")
 IN_PATH = re.compile(
     r"(.*/)\((?:[a-z0-9]{24}|(?:[a-z]\([a-z0-9]{24}\))+)\)/([^?]+\.aspx.*)", re.ASCII | re.DOTALL
 )
@@ -54,6 +56,7 @@ def surt(address: str) -> str:
     )
 
 
+@lru_cache(maxsize=1024)
 def _host(host: str) -> str:
     name = _plain(host).lower().strip("[]")
     name = WWW.sub("", re.sub(r"\.\.+", ".", name).strip("."))
@@ -72,13 +75,17 @@ def _path(path: str) -> str:
             segments.pop()
         elif segment != ".":
             segments.append(segment)
-    text = re.sub("//+", "/", f"/{'/'.join(segments)}/").lower()
+    text = f"/{'/'.join(segments)}/".lower()
+    if "//" in text:
+        text = re.sub("//+", "/", text)
     text = text[:-1] or "/"
-    session = IN_PATH.fullmatch(text)
+    session = IN_PATH.fullmatch(text) if "(" in text else None
     return session[1] + session[2] if session else text
 
 
 def _query(query: str) -> str:
+    if not query:
+        return ""
     text = _plain(query).lower()
     for pattern in IN_QUERY:
         if found := pattern.fullmatch(text):
@@ -88,6 +95,8 @@ def _query(query: str) -> str:
 
 def _plain(text: str) -> str:
     """Unescaped as often as it was escaped, then escaped where that is needed."""
+    if PLAIN.fullmatch(text):
+        return text
     *_, last = _unescaped(text.encode("utf-8", "replace"))
     return ESCAPED.sub(lambda found: b"%%%02x" % ord(found[0]), last).decode("ascii")
 

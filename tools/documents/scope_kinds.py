@@ -1,4 +1,4 @@
-"""The kinds of scopes there are. Alone here, so that settings need not load what reads addresses."""
+"""The kinds of scopes. Alone here, so that settings need not load what reads addresses."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Media in batches on this disk, and the way to the receiving node."""
+"""Files in batches on this disk, and the way to the receiving node."""
