@@ -21,7 +21,7 @@ from main import main
 from tests.support import garden_truth
 from tests.support.command import clean_environment, run
 from tests.support.node import Node
-from tests.support.shipped import new_node, nodes, only_batch, receive, sha256_of
+from tests.support.shipped import new_node, nodes, only_batch, raw, receive, sha256_of
 from tools.archive.names import number_of
 
 FILE_MB = "0.01"  # of some 60 kB
@@ -322,3 +322,13 @@ def test_a_lost_table_is_not_made_anew(ended: Crawl) -> None:
     (ended.folder / TABLE).unlink()
     assert "gone or another crawl's" in ended.ship(exit_code=6)
     assert not (ended.folder / TABLE).exists()
+
+
+def test_check_tries_the_node_for_a_crawl_too(crawl: Crawl) -> None:
+    code, said = crawl.ask("check", "--job", "pages")
+    assert code == 0 and "receiving node" in said and "took a file, gave it back" in said, said
+    assert [each.name for each in crawl.folder.iterdir()] == ["sheaf.toml"], "nothing is left"
+    shutil.rmtree(raw(crawl.node))
+    code, said = crawl.ask("check", "--job", "pages", "-q")
+    assert code == 2 and "has no folder" in said
+    assert crawl.ask("check", "--job", "nothing")[0] == 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -45,21 +45,25 @@ class Trial(NamedTuple):
 
 
 def run_trials(settings: Settings, quiet: bool) -> int:
-    """The exit code of the first thing that does not work."""
-    failures: list[HarvestError] = []
     with closing(client_of(settings, Event())) as client:
-        for name, run in trials(settings, client):
-            try:
-                mark, text = "ok", run()
-            except HarvestError as error:
-                failures.append(error)
-                mark, text = "FAILED", str(error)
-            if mark == "FAILED" or not quiet:
-                say(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}")
+        return run_all(trials(settings, client), "python main.py", quiet)
+
+
+def run_all(trials: Iterable[Trial], command: str, quiet: bool) -> int:
+    """The exit code of the first thing that does not work. `command` is what can begin then."""
+    failures: list[HarvestError] = []
+    for name, run in trials:
+        try:
+            mark, text = "ok", run()
+        except HarvestError as error:
+            failures.append(error)
+            mark, text = "FAILED", str(error)
+        if mark == "FAILED" or not quiet:
+            say(f"{mark:6}  {name:{NAME_WIDTH}}  {plain(text)}")
     if failures:
         raise summed_up(failures)
     if not quiet:
-        say("all of this works: `python main.py` can begin")
+        say(f"all of this works: `{command}` can begin")
     return 0
 
 
