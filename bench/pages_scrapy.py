@@ -48,7 +48,7 @@ class Kept:
         self._file.close()
 
 
-class Site(scrapy.Spider):
+class Site(scrapy.Spider):  # type: ignore[misc]
     name = "site"
 
     def __init__(self, seed: str, **rest: Any) -> None:
