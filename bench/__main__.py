@@ -1,4 +1,4 @@
-"""python -m bench [dump|fetch|pools|graph|history|neo4j|media|shipping|all] [--quick] [--write]"""
+"""python -m bench [all|dump|fetch|graph|history|media|neo4j|pages|pools|shipping] [--quick]"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import dump, fetch, graph, history, media, neo4j, pools, shipping
+from bench import dump, fetch, graph, history, media, neo4j, pages, pools, shipping
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
@@ -19,6 +19,7 @@ BENCHES = {
     "neo4j": neo4j.measure,
     "media": media.measure,
     "shipping": shipping.measure,
+    "pages": pages.measure,
 }
 
 

@@ -111,6 +111,19 @@ def test_an_index_of_packed_sitemaps(site: HostileSite, tmp_path: Path) -> None:
     assert depths(tmp_path, site.lane()) == {**near, "/below": 1}
 
 
+def test_a_crash_between_a_robots_txt_and_its_sitemaps(site: HostileSite, tmp_path: Path) -> None:
+    """The table knows the host already; the pools do not know yet what follows from that."""
+    sitemap = f"<urlset><url><loc>{site.at('/hidden')}</loc></url></urlset>".encode()
+    site.put("/robots.txt", answer(200, f"Sitemap: {site.at('/map.xml')}".encode()))
+    site.put_all({"/": page(), "/hidden": page()})
+    site.put("/map.xml", answer(200, sitemap, "application/xml"))
+    assert crawl(tmp_path, "--seed", site.at("/"), sitemaps="false") == 0  # as if killed there
+    assert not site.targets()["/map.xml"]
+    assert crawl(tmp_path) == 0
+    assert depths(tmp_path, site.lane()) == {"/": 0, "/map.xml": 0, "/hidden": 0}
+    assert set(site.targets().values()) == {1}
+
+
 def test_a_seed_that_has_moved_takes_the_crawl_with_it(site: HostileSite, tmp_path: Path) -> None:
     (tmp_path / "sheaf.toml").write_text(f'[http]\nprivate_hosts = ["{site.lane(OTHER)}"]\n')
     site.put("/", redirect(site.at("/", OTHER), 301))

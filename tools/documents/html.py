@@ -44,7 +44,9 @@ READ = ("meta", "link", *ADDRESS_IN)
 COPIED = ("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u")
 BETWEEN = r"(?:\0|\x1b[$(][@BIJ])?"  # two letters, in UTF-16 or ISO-2022-JP
 NAMES = "|".join(BETWEEN.join(name) for name in COPIED)
-COPIED_TAG = re.compile(rf"<{BETWEEN}(?:{NAMES})(?={BETWEEN}[\s/>])".encode(), re.IGNORECASE)
+END = rf"(?={BETWEEN}[\s/>])"
+COPIED_TAG = re.compile(rf"<{BETWEEN}(?:{NAMES}){END}".encode(), re.IGNORECASE)
+ITS_TAGS = re.compile(rf"<{BETWEEN}(?:/{BETWEEN})?(?:{NAMES}){END}".encode(), re.IGNORECASE)
 MANY_TAGS = 4000
 MOST_COPIES = 4_000_000
 
@@ -143,7 +145,7 @@ def _tamed(body: bytes) -> bytes:
 
 def _renamed(body: bytes) -> bytes:
     renamed = bytearray(body)
-    for found in COPIED_TAG.finditer(body):
+    for found in ITS_TAGS.finditer(body):
         renamed[found.end() - 1] = ord("x")
     return bytes(renamed)
 

@@ -34,7 +34,7 @@ from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
 from ..pages.own_headers import OwnHeaders
-from ..pages.page import Failed, HostNews
+from ..pages.page import Child, Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -101,6 +101,7 @@ class PagesJob(Job):
         if pages.robots == "obey":
             rules = RobotsRules(table, self._hosts)
             robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
+        self._robots = robots
         wanted = Wanted(
             pages.max_bytes,
             pages.attempts,
@@ -126,6 +127,10 @@ class PagesJob(Job):
     def open(self, harvest: Harvest) -> None:
         self._pools = harvest.pools
         self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
+        if self._robots is not None:
+            sitemaps = self._robots.sitemaps_of(self._control.scope.seeds)
+            self._table.admit([Child(link.url, link.address) for link in sitemaps])
+            self.seeds = [*self.seeds, *found_of(sitemaps)]
         if self._traps.has_limit:
             self._traps.remember(self._table.counts().domains)
         self.guard = Watch(harvest, self._hosts, self._archive, self._settings.pages)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..documents.address import DropParameters, identity, resolve
+from ..documents.address import DropParameters, identity, lane_of, resolve
 from ..engine.stage import Done
 from ..network.request import MAX_REDIRECTS
 from ..network.response import Response
@@ -47,7 +47,7 @@ class RobotsTxt:
         is_there = 200 <= response.status < 300
         text = response.body[:MOST_OF_A_FILE].decode("utf-8-sig", "replace") if is_there else ""
         rules, news = self._known.learn(visit.lane, text)
-        sitemaps = self._sitemaps(visit, rules.sitemaps)
+        sitemaps = self._sitemaps(visit.address, rules) if visit.task.depth == 0 else []
         rows = [Child(link.url, link.address) for link in sitemaps]
         records: list[Record] = [Captured(captures=()), news]
         records.append(Controlled(url=visit.task.uri, children=rows))
@@ -65,9 +65,16 @@ class RobotsTxt:
             address = target
         return response
 
-    def _sitemaps(self, visit: Visit, named: Iterable[str]) -> list[Link]:
+    def sitemaps_of(self, seeds: Iterable[str]) -> list[Link]:
+        """Named by the hosts of these, as far as their rules are known: a crash may have come
+        between that and what follows from it."""
+        known = {lane_of(identity(each)): each for each in seeds}
+        rules = ((each, self._known.of(lane)) for lane, each in known.items())
+        return [link for each, found in rules if found for link in self._sitemaps(each, found)]
+
+    def _sitemaps(self, address: str, rules: Rules) -> list[Link]:
         """What they list are seeds, so only those that a seed's own host names are read."""
-        if not self._reads_sitemaps or visit.task.depth > 0:
+        if not self._reads_sitemaps:
             return []
-        found = (resolve(visit.address, name) for name in named)
+        found = (resolve(address, name) for name in rules.sitemaps)
         return [Link(identity(each, self._drop), each, "sitemap") for each in found if each]
