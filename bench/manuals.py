@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from bench.report import Say
 
 HOME = Path.home() / ".cache" / "sheaf" / "manuals"
 READY_S = 10.0
-CONFIG = """worker_processes 1; daemon off; pid {folder}/pid; error_log {folder}/errors;
+CONFIG = """{user}worker_processes 1; daemon off; pid {folder}/pid; error_log {folder}/errors;
 events {{ worker_connections 1024; }}
 http {{
     include /etc/nginx/mime.types; keepalive_requests 1000000; sendfile on;
@@ -86,7 +87,8 @@ def served(manual: Manual, folder: Path) -> Iterator[Site]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = folder / "nginx.conf"
-    config.write_text(CONFIG.format(folder=folder, port=port, root=manual.root))
+    user = "" if os.geteuid() else "user root; "  # else its workers could not read our files
+    config.write_text(CONFIG.format(user=user, folder=folder, port=port, root=manual.root))
     with subprocess.Popen(["nginx", "-c", str(config), "-e", str(folder / "errors")]) as process:
         try:
             _wait_for(port)

@@ -112,7 +112,7 @@ def as_seed(text: str) -> str | None:
     return None if is_mail else absolute(f"https://{text}")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def identity(address: str, drop: DropParameters = DEFAULT) -> str:
     """The page's name, the same for all addresses that are this page; ValueError for no address.
 

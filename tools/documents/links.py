@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
     @property
     def nofollow(self) -> bool:
-        return "nofollow" in self.rel.split()
+        return "nofollow" in self.rel and "nofollow" in self.rel.split()
 
 
 class Links:
@@ -96,7 +96,7 @@ class Links:
         return address
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)
 def _in_folder(folder: str, place: str) -> str | None:
     """The pages of a folder share most of their links: its bars and menus."""
     return resolve(folder, place)

@@ -47,6 +47,7 @@ class HostTraps:
         self._same = same
         self._pages: Counter[str] = Counter()
         self._rows: dict[str, tuple[str, int]] = {}
+        self._stuck: set[str] = set()  # hosts with enough of them in a row
 
     def let_in(self, lane: str) -> str | None:
         """Count one more page of this host, or say why it is not wanted."""
@@ -64,15 +65,20 @@ class HostTraps:
             return "limit of the host"
         return self.same_again(lane)
 
+    @property
+    def has_same(self) -> bool:
+        """Is there any host that gives the same again and again?"""
+        return bool(self._stuck)
+
     def same_again(self, lane: str) -> str | None:
-        if self._rows.get(lane, ("", 0))[1] >= self._same:
-            return "the same content again and again"
-        return None
+        return "the same content again and again" if lane in self._stuck else None
 
     def fetched(self, lane: str, digest: str) -> None:
         """A page of this host came, with this digest."""
         last, times = self._rows.get(lane, ("", 0))
-        self._rows[lane] = (digest, times + 1 if digest == last else 1)
+        times = times + 1 if digest == last else 1
+        self._rows[lane] = (digest, times)
+        (self._stuck.add if times >= self._same else self._stuck.discard)(lane)
 
     def remember(self, pages: Mapping[str, int]) -> None:
         """After a restart: how many pages of each host are known already."""

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .rows import Arrival, Register
 from .stage import Found, Stage
 from .window import Row
 
+REMEMBERED = 50_000  # URIs; some 10 MB
+
 
 @dataclass(slots=True)
 class Entered:
     """By waiting pool: the rows that came in, where they can be among the next; those that wait or
-    are at work and sank. By id, the stage that those who sank are to see again."""
+    are at work and sank. By id, the stage that those who sank are to see again. By URI, how deep
+    those that may sink are at most."""
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     sunk: dict[str, list[Row]] = field(default_factory=dict)
     again: dict[int, str] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
 
 
 class _Way(NamedTuple):
@@ -32,6 +37,9 @@ class _Way(NamedTuple):
     pool: str
     is_rich: bool
     again: str | None
+
+
+NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 class Arrivals:
@@ -46,6 +54,7 @@ class Arrivals:
         self._stages = stages
         self._register = register
         self._reaches = reaches
+        self._depths: dict[str, int] = {}  # of URIs that are known: as deep as this, or less
 
     def let_in(self, found: Iterable[tuple[Found, int]]) -> Entered:
         """Groups of URIs, each with its depth."""
@@ -58,9 +67,16 @@ class Arrivals:
         for way, uris in ways.items():
             if way.again is None:
                 entered.rows.setdefault(way.pool, []).extend(self._insert(way, uris))
-            else:
+            elif uris:
                 self._sink(way.pool, uris, self._stages[way.again], entered)
+                entered.depths.update((each[0], each[2]) for each in uris)
         return entered
+
+    def remember(self, entered: Entered) -> None:
+        """It is written: most links lead where everybody leads, and change nothing there."""
+        if len(self._depths) + len(entered.depths) > REMEMBERED:
+            self._depths.clear()
+        self._depths.update(entered.depths)
 
     def _add(
         self, ways: dict[_Way, list[Arrival]], group: Found, depth: int, stage: Stage | None
@@ -75,7 +91,12 @@ class Arrivals:
             return
         rich = ways.setdefault(_Way(pool, True, again), [])
         pairs = zip(group.uris, notes or [None] * len(group.uris), strict=True)
-        rich.extend((uri, rank, depth, priority, note) for uri, note in pairs)
+        known = self._depths if again else NOBODY
+        rich.extend(
+            (uri, rank, depth, priority, note)
+            for uri, note in pairs
+            if uri not in known or known[uri] > depth
+        )
 
     def _insert(self, way: _Way, uris: list[Arrival]) -> list[Row]:
         best = min((each[1] or 0 for each in uris), default=0)

@@ -238,6 +238,7 @@ class Pools(Reopening):
 
     def _admit(self, entered: Entered) -> None:
         """What a transaction let in is known in memory, too."""
+        self._arrivals.remember(entered)
         self._waiting.enter(entered.rows)
         for pool, rows in entered.sunk.items():
             leased = self._leases.sink(rows, entered.again)

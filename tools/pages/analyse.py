@@ -112,7 +112,7 @@ class Analyse:
             url = identity(each.address, self._drop)
             link = Link(url, each.address, each.kind, nofollow or each.nofollow)
             known = links.setdefault((url, each.kind), link)
-            if known.nofollow and not link.nofollow:
+            if known is not link and known.nofollow and not link.nofollow:
                 links[url, each.kind] = link
         return list(links.values())
 

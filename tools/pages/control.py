@@ -24,6 +24,7 @@ from .table import PageTable
 LINKS = "links "  # before a verdict, in the name of a count
 OF_SITEMAPS = frozenset({"sitemap", "sitemap entry"})
 """What a sitemap lists is as near as the seeds."""
+REMEMBERED = 20_000  # addresses; some 5 MB
 LEADS_ON = FOLLOWED | WALKS_NO_LINK | OF_SITEMAPS
 
 
@@ -46,6 +47,7 @@ class Control:
         self._depth = depth
         self._obeys_nofollow = obeys_nofollow
         self._lock = Lock()  # of scope and seeds
+        self._places: dict[str, str | None] = {}  # by address, why it is no page of this crawl
 
     def __call__(self, task: Task) -> Done:
         luggage = task.luggage
@@ -67,6 +69,7 @@ class Control:
         with self._lock:
             self._seeds.add(url)
             self.scope = self.scope.with_seed(address)
+            self._places = {}
 
     def _follow_seed(self, url: str, links: Sequence[Link]) -> None:
         if url in self._seeds:
@@ -79,10 +82,11 @@ class Control:
     ) -> dict[str, tuple[Link, PagePath]]:
         """By url, each with its shortest path by this page."""
         found: dict[str, tuple[Link, PagePath]] = {}
+        ways = {kind: _way(url, path, kind) for kind in {link.kind for link in links} & LEADS_ON}
         for link in links:
-            if link.kind not in LEADS_ON or link.url == url:
+            if link.kind not in ways or link.url == url:
                 continue
-            way = _way(url, path, link)
+            way = ways[link.kind]
             verdict = self._verdict(link, path, way)
             verdicts[verdict or "followed"] += 1
             if verdict is None and (link.url not in found or len(way) < len(found[link.url][1])):
@@ -97,10 +101,27 @@ class Control:
             return "too deep"
         if link.url in path:  # nearer to the seed than this page
             return "on the way here"
-        if not self.scope.allows(link.address):
-            return "outside"
-        trap = trap_of(link.url) or self._traps.same_again(domain_of(link.url))
-        return f"trap: {trap}" if trap else None
+        try:
+            verdict = self._places[link.address]
+        except KeyError:
+            verdict = self._judged(link)
+        if verdict is None and self._traps.has_same:
+            trap = self._traps.same_again(domain_of(link.url))
+            return f"trap: {trap}" if trap else None
+        return verdict
+
+    def _judged(self, link: Link) -> str | None:
+        """Most links lead where many others lead, too."""
+        places, scope = self._places, self.scope
+        if len(places) >= REMEMBERED:
+            places.clear()
+        if not scope.allows(link.address):
+            verdict: str | None = "outside"
+        else:
+            trap = trap_of(link.url)
+            verdict = f"trap: {trap}" if trap else None
+        places[link.address] = verdict
+        return verdict
 
     def _let_in(
         self, found: dict[str, tuple[Link, PagePath]], verdicts: Counter[str]
@@ -118,10 +139,10 @@ class Control:
         return kept
 
 
-def _way(url: str, path: PagePath, link: Link) -> PagePath:
-    if link.kind in OF_SITEMAPS:
+def _way(url: str, path: PagePath, kind: str) -> PagePath:
+    if kind in OF_SITEMAPS:
         return ()
-    return path if link.kind in WALKS_NO_LINK else (*path, url)
+    return path if kind in WALKS_NO_LINK else (*path, url)
 
 
 def _found(children: Iterable[tuple[Link, PagePath]]) -> Iterator[Found]:

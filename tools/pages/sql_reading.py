@@ -41,8 +41,8 @@ class SqlReading(ABC):
         return map(_page, rows)
 
     def path_of(self, url: str) -> PagePath:
-        rows = self._ask(say.READ_PATHS, rows=as_json([url]))
-        return tuple(orjson.loads(rows[0][2])[0]) if rows else ()
+        rows = self._ask(say.READ_PATHS_OF, url=url)
+        return tuple(orjson.loads(rows[0][0])[0]) if rows else ()
 
     def links_of(self, url: str) -> list[Link]:
         rows = self._ask(say.READ_LINKS, url=url)

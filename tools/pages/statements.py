@@ -202,6 +202,7 @@ _HOST = f"SELECT {', '.join(Host._fields)} FROM hosts WHERE name"
 
 READ_OWNER = "SELECT id FROM harvest"
 READ_PATHS = f"SELECT url, depth, paths FROM pages WHERE url IN {_listed('text')}"
+READ_PATHS_OF = "SELECT paths FROM pages WHERE url = :url"
 READ_PAGE_WORDS = f"SELECT page, counts FROM page_words WHERE page IN {_listed('int')}"
 READ_KNOWN = f"SELECT url, state, depth, {{fetched_at}} FROM pages WHERE url IN {_listed('text')}"
 READ_PAGE = f"SELECT {_PAGE} FROM pages WHERE url = :url"
