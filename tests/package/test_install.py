@@ -47,7 +47,11 @@ def test_core_and_extras_are_the_requirements() -> None:
     single = {name: wanted for name, wanted in OPTIONAL.items() if name != "all"}
     assert sorted(listed) == sorted([*CORE, *(each for many in single.values() for each in many)])
     assert OPTIONAL["all"] == [f"sheaf[{','.join(single)}]"]
-    packages = {re.split(r"[\[<>=]", each)[0]: name for name in single for each in single[name]}
+    packages = {
+        re.split(r"[\[<>=]", each)[0].replace("-", "_"): name
+        for name in single
+        for each in single[name]
+    }
     assert packages == EXTRAS
 
 

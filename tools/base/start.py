@@ -17,7 +17,8 @@ TOO_OLD = "Sheaf needs Python 3.11 or newer, and this is Python"
 PACKAGES = (  # in the order of requirements.txt
     *("requests", "urllib3", "socks", "paramiko", "tqdm", "neo4j", "orjson", "pyrate_limiter"),
     *("PIL", "soundfile", "numpy", "apscheduler", "apprise", "matplotlib", "isal", "zstandard"),
-    *("xxhash", "pyarrow", "protego"),
+    *("xxhash", "pyarrow", "turbohtml", "ada_url", "protego", "warcio", "publicsuffixlist"),
+    *("prometheus_client", "psycopg"),
 )
 MOST_NAMED = 3
 

@@ -35,10 +35,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: Options) -> int:
     options.job = options.job or DEFAULT
     if options.job == PAGES:
-        from .pages_trials import trials
+        from .pages_trials import crawl_trials
         from .trials import run_all
 
-        return run_all(trials(flags.load(options)), "python main.py pages", options.quiet)
+        return run_all(crawl_trials(flags.load(options)), "python main.py pages", options.quiet)
     from .trials import run_trials  # it takes everything with it
 
     settings = job_named(options.job).prepared(flags.load(options), options)

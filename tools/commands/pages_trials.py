@@ -14,7 +14,7 @@ from ..settings import Settings
 from .trials import Trial, try_folder, try_node, try_notice, try_state
 
 
-def trials(settings: Settings) -> Iterator[Trial]:
+def crawl_trials(settings: Settings) -> Iterator[Trial]:
     """In the order in which a crawl needs them."""
     archive, reserve = settings.pages.archive, settings.reserve_bytes
     yield Trial("state folder", partial(try_state, settings))
