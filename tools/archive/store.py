@@ -15,10 +15,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from ..base import files, place
 from ..errors import (
@@ -32,28 +30,11 @@ from .names import ENDING, file_name, folder_of, label, number_of
 from .origin import Origin
 from .record import Packed, Place
 from .recovery import Recovery, cut_back, our_files
+from .warc_file import Closed, Growing
 
 MARK = "HARVEST"  # says whose folder it is
 FLUSH_EVERY_S = 1.0
 MAX_FILE_BYTES, MOST_OPEN = 10**9, 64
-
-
-@dataclass(slots=True)
-class Growing:
-    """The file that a domain's records go into."""
-
-    name: str
-    path: Path
-    fd: int
-    size: int
-
-
-class Closed(NamedTuple):
-    """A file that is full and never written again."""
-
-    file: str
-    bytes: int
-    sha256: str
 
 
 class Archive:
