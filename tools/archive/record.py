@@ -137,12 +137,10 @@ def record(
         f"WARC-Block-Digest: {payload_digest(head, payload)}\r\n"
         f"Content-Type: {content_type}\r\nContent-Length: {len(head) + len(payload)}\r\n\r\n",
     ]
-    packer = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, GZIP)
-    parts = [packer.compress("".join(lines).encode() + head)]
-    if payload:
-        parts.append(packer.compress(payload))
-    parts += (packer.compress(b"\r\n\r\n"), packer.flush())
-    return b"".join(parts)
+    # In one go: each step would let go of the interpreter, and wait to get it back.
+    whole = b"".join(("".join(lines).encode(), head, payload, b"\r\n\r\n"))
+    packed: bytes = isal_zlib.compress(whole, LEVEL, GZIP)
+    return packed
 
 
 def payload_digest(*parts: bytes) -> str:

@@ -19,6 +19,7 @@ import urllib3
 from .head import Fields, Head, read_head
 
 TOLERANCE_S = 0.05
+AT_ONCE = 2**16  # bytes: most pages come in one piece
 NO_BODY = frozenset({204, 304})
 MOST_INTERIM = 100  # answers below 200 before the final one
 MOST_INTERIM_BYTES = 65536  # of their headers, all together
@@ -89,7 +90,7 @@ class DeadlineResponse(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
         self._reader = DeadlineReader(self.fp.detach(), sock)
-        self.fp = io.BufferedReader(self._reader)
+        self.fp = io.BufferedReader(self._reader, AT_ONCE)
 
     def begin(self) -> None:
         if self.headers is not None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 from urllib3.connection import HTTPConnection
 
-from .deadline import DeadlineResponse
+from .deadline import TOLERANCE_S, DeadlineResponse
 from .head import Fields
 from .routes import Route
 from .trouble import NETWORK_ERRORS, NO_ADDRESSES, NoUse, Why
@@ -88,7 +88,7 @@ class Wire:
         sock = cast(socket.socket, connection.sock)
         self._ip = str(sock.getpeername()[0]).partition("%")[0]  # later they may be gone
         self._send(sock, request)
-        sock.settimeout(self._left())
+        self._hurry(sock)
         response = DeadlineResponse(sock, method=method)
         try:
             response.begin()
@@ -113,8 +113,14 @@ class Wire:
         """Who hangs up before he has read all of it may have said why."""
         with suppress(BrokenPipeError):
             for start in range(0, len(request), SENT_AT_ONCE):
-                sock.settimeout(self._left())
+                self._hurry(sock)
                 sock.sendall(request[start : start + SENT_AT_ONCE])
+
+    def _hurry(self, sock: socket.socket) -> None:
+        """Each change is a system call."""
+        left = self._left()
+        if abs(left - (sock.gettimeout() or 0.0)) > TOLERANCE_S:
+            sock.settimeout(left)
 
     def _read(self, response: DeadlineResponse) -> Heard:
         payload = _payload(response, self._patience.most)
