@@ -93,7 +93,7 @@ def test_words_beyond_the_limit_are_left_out_and_the_rest_is_kept() -> None:
     assert 200_000 < len(words) < 500_000
 
 
-@given(st.text(alphabet="abX_9 .\xa0éßİıΣσςΑ'Ⅷ²٣你\u0301\ud800“—ſ", max_size=40))
+@given(st.text(alphabet="abX_9 .\xa0éßİıΣσςΑ'Ⅷ²٣你\u0301\ud800“—ſ", max_size=40))  # noqa: RUF001
 def test_words_are_those_of_the_expression_in_lower_case(text: str) -> None:
     counts: Counter[str] = Counter()
     html._count(text, counts)
