@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Timer
 from typing import NamedTuple
 
 from bench.fetch import environment
 
+USAGE = Path(__file__).with_name("usage.py")
 LONGEST_RUN_S = 1800
 
 
@@ -33,19 +34,17 @@ def timed(command: Sequence[str], folder: Path, asked: Callable[[], int]) -> Spe
     asked()
     surroundings = environment() | {"SHEAF_PAGES_DELAY_FACTOR": "0"}
     surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
-    begun, errors = time.perf_counter(), folder / "errors"
-    with errors.open("wb") as told:
-        process = subprocess.Popen(
-            command, cwd=folder, env=surroundings, stdout=subprocess.DEVNULL, stderr=told
-        )
-        end = Timer(LONGEST_RUN_S, process.kill)
-        end.start()
-        try:
-            _, status, usage = os.wait4(process.pid, 0)
-        finally:
-            end.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-S", str(USAGE), *command],
+        cwd=folder,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_RUN_S,
+    )
     seconds = time.perf_counter() - begun
-    if process.returncode not in (0, 8):  # 8 is wget's word for a link that leads nowhere
-        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {errors.read_text()}")
-    return Spent(usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss / 1024, asked())
+    if done.returncode not in (0, 8):  # 8 is wget's word for a link that leads nowhere
+        raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
+    spent = json.loads(done.stdout.splitlines()[-1])
+    return Spent(spent["cpu"], seconds, spent["mb"], asked())

@@ -9,7 +9,10 @@ from typing import Any
 
 import html5lib
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tools.documents import html
 from tools.documents.html import PIECE, read
 
 UNREAD = {"script", "style", "template"}
@@ -88,3 +91,10 @@ def test_words_beyond_the_limit_are_left_out_and_the_rest_is_kept() -> None:
     words = read(text.encode(), "text/html", "http://h.example/").words
     assert words["first"] == 1
     assert 200_000 < len(words) < 500_000
+
+
+@given(st.text(alphabet="abX_9 .\xa0éßİıΣσςΑ'Ⅷ²٣你\u0301\ud800“—ſ", max_size=40))  # noqa: RUF001
+def test_words_are_those_of_the_expression_in_lower_case(text: str) -> None:
+    counts: Counter[str] = Counter()
+    html._count(text, counts)
+    assert counts == Counter(map(str.lower, html.WORD.findall(text)))

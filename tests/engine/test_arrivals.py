@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Order, Stage, Task
+from tools.errors import StopHarvest
 
 GET, LOOK = Stage("get", 9), Stage("look", 9, "levels")
 
@@ -121,6 +123,25 @@ def test_who_sinks_at_work_finds_from_there_and_comes_round_again(pools: Pools) 
     assert pools.pool_of("a") == "to_look", "its worker may have judged by the old depth"
     finish(pools, lease(pools, LOOK))
     assert pools.pool_of("a") == "finished"
+
+
+def test_what_could_not_be_written_is_not_remembered(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise sqlite3.OperationalError("disk full")
+
+    found = Found("get", ["a"], depth=5, again="look")
+    with monkeypatch.context() as patch:
+        patch.setattr(pools._register, "_write_tally", refuse)
+        with pytest.raises(StopHarvest):
+            pools.discover(found)
+    assert pools.discover(found) == 1
+    assert pools.discover(found) == 0
+    pools.discover(Found("get", ["a"], depth=6, again="look"))
+    assert depths(pools) == {"a": 5}
+    pools.discover(Found("get", ["a"], depth=2, again="look"))
+    assert depths(pools) == {"a": 2}
 
 
 def test_who_was_finished_comes_back_once_for_each_shorter_way(pools: Pools) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 
+from tools.engine import committer as committer_module
 from tools.engine.committer import Committer, TakenBack
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task
@@ -283,3 +285,32 @@ def test_a_failure_counts_for_its_own_lease_only(pools: Pools) -> None:
     assert committer.close(10)
     assert stored == ["no /c/en/1"] and list(pools.failed) == ["/c/en/1"]
     assert isinstance(told[0][1], TakenBack) and told[1] == ("/c/en/1", None)
+
+
+def test_results_in_quick_succession_are_waited_for_and_places_filled_once(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer_module, "LINGER_S", 60.0)  # only the last one ends the wait
+    stored: list[list[object]] = []
+    freed: list[str] = []
+    first, *others = lease(pools, 5)
+    committer = Committer(pools, lambda records: stored.append(list(records)), lambda _: None)
+    committer.start()
+
+    def free() -> None:
+        freed.append("places")
+
+    for task in (first, *others):
+        committer.put(task, Done("finished", records=task.uri), lambda *_: None, free)
+        if task is first:
+            wait_for(lambda: bool(freed))
+    assert committer.close(10)
+    assert stored == [[first.uri], [task.uri for task in others]]
+    assert freed == ["places"] * 2
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)

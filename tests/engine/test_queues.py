@@ -174,3 +174,25 @@ def test_without_a_queue_or_a_next_stage_here_there_is_no_luggage() -> None:
     luggage = Luggage([DOWNLOAD])
     assert left(luggage, DOWNLOAD, 2) == [None, None]
     luggage.drop(task_of(DOWNLOAD, "x"), Done("finished", luggage=b"x"))
+
+
+def test_who_computes_goes_on_while_what_it_did_is_stored(engine: EngineMaker) -> None:  # noqa: F811
+    stored, all_done = Event(), Event()
+    done: list[str] = []
+
+    def analyse(task: Task) -> Done:
+        done.append(task.uri)
+        if len(done) == ANALYSE.ahead:
+            all_done.set()
+        return Done("finished", records=1)
+
+    def store(_: object) -> None:
+        assert stored.wait(10)
+
+    stage = Stage("analyse", 1, kind="computes")
+    harvest = engine({stage: analyse}, store=store)
+    harvest.start(*names(20))
+    assert all_done.wait(10), "though nothing of it is stored"
+    assert len(done) == stage.ahead, "and no more than that"
+    stored.set()
+    wait_until(lambda: len(harvest.pools.finished) == 20, harvest.pools)

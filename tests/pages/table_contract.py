@@ -180,6 +180,19 @@ class TableContract:
         done.write([fetched(at=AFTER, stale_before=AFTER, final=True)])
         assert words(done) == {"cat": (1, 1)} and done.words_of(SEED) == {}
 
+    def test_words_count_at_once_and_stand_in_the_table_later(
+        self, done: PageTable, open_again: Open
+    ) -> None:
+        done.admit([child("a.example/b", SEED)])
+        both = {"cat": (5, 2), "dog": (1, 1)}
+        with closing(open_again()) as after_a_kill:  # which has to find what waits to be counted
+            after_a_kill.write([Analysed(url="a.example/b", words={"cat": 3})])
+            assert words(after_a_kill) == words(done) == both
+            assert after_a_kill.words(1) == [Word("cat", 5, 2)]
+            after_a_kill.count_words()
+            after_a_kill.count_words()
+            assert words(after_a_kill) == words(done) == both
+
     def test_one_that_did_not_change_gets_a_moment_and_a_capture(self, done: PageTable) -> None:
         before = page_of(done)
         again = [Unchanged(url=SEED, fetched_at=LATER, captures=[capture(100, "revisit")])]

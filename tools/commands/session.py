@@ -7,6 +7,7 @@ is taken away again if it fails, until the first tick: from then on there is som
 from __future__ import annotations
 
 import gc
+import sys
 from argparse import Namespace
 from contextlib import ExitStack, closing, suppress
 from threading import Event
@@ -27,6 +28,10 @@ from .again import facts_of
 from .beginning import Beginning
 from .fresh import set_old_aside
 from .sample_world import in_sample_world
+
+SWITCH_S = 0.02
+"""After which a thread that computes is asked to make room. Ours do so by themselves far sooner,
+whenever they read or write; to be asked as well only keeps the cores passing them to and fro."""
 
 
 def harvest(job: Description, settings: Settings, options: Namespace) -> int:
@@ -89,6 +94,7 @@ class Session:
         )
         self.harvest.listen_for_pauses()
         self._job.open(self.harvest)
+        sys.setswitchinterval(SWITCH_S)
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
 

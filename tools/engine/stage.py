@@ -14,7 +14,7 @@ from .gate import Gate
 Order = Literal["fifo", "deepest", "levels", "priority", "fair"]
 Kind = Literal["waits", "computes"]
 
-AHEAD = 8  # tasks for each worker that computes
+AHEAD = 16  # tasks for each worker that computes
 
 
 @dataclass(frozen=True)
