@@ -42,7 +42,7 @@ def test_no_refusal_among_moves_is_overheard(tmp_path: Path, name: str) -> None:
     ("call", "name"),
     [
         ("fdatasync:error=EIO:when=2", "state/pools.db"),
-        ("fdatasync:error=EIO:when=2", "graph.db-wal"),  # the last one, when it is closed
+        ("fdatasync:error=EIO:when=3", "graph.db-wal"),  # the last one, when it is closed
         ("fdatasync:error=EIO:when=2", "graph.db"),
         ("fsync:error=EIO:when=1", "state/snapshots"),
     ],

@@ -39,7 +39,7 @@ def test_a_seed_without_a_scheme_is_asked_plainly_if_it_must(
 
 
 def test_a_seed_with_https_is_never_asked_plainly(site: HostileSite, tmp_path: Path) -> None:
-    assert crawl(tmp_path, "--seed", f"https://{site.lane()}/") == 7
+    assert crawl(tmp_path, "--seed", f"https://{site.lane()}/", "--no-robots") == 7
     assert site.asked == [] or all(each.target != "/" for each in site.asked)
 
 

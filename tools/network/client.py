@@ -118,7 +118,7 @@ class Client:
             if answer.status not in REDIRECTS:
                 return answer
             asking = sent_on(asking, answer, own)
-        raise GiveUp(f"sent_on too often, at last to {shown(asking.url)}")
+        raise GiveUp(f"redirected too often, at last to {shown(asking.url)}")
 
     def ask(
         self,
