@@ -237,6 +237,10 @@ def test_a_seed_may_lack_its_scheme(text: str, expected: str | None) -> None:
     assert as_seed(text) == expected
 
 
+def test_a_host_that_only_looks_like_a_number_does_not_become_one() -> None:
+    assert identity("http://80../") == "80../" and identity("http://80./") == "0.0.0.80/"
+
+
 def test_nothing_raises_and_what_comes_out_stays_as_it_is() -> None:
     seed = random.randrange(10**9)
     print("seed", seed)

@@ -191,9 +191,17 @@ def test_another_host_key_is_noticed(node: Node, tmp_path: Path) -> None:
         pass
 
 
+def patient(sftp: paramiko.SFTPClient) -> None:
+    """For a while: what was asked just before the end is never answered, and paramiko waits."""
+    channel = sftp.get_channel()
+    assert channel is not None
+    channel.settimeout(20)
+
+
 def test_it_goes_away_and_comes_back(node: Node) -> None:
     with connected(node) as client, closing(client.open_sftp()) as sftp:
         assert sorted(sftp.listdir(node.remote)) == ["m", "raw"]
+        patient(sftp)
         node.stop()
         with pytest.raises(BROKEN):
             sftp.listdir(node.remote)

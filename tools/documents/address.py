@@ -200,7 +200,9 @@ def _asked(href: str) -> str | None:
 
 def _without_dot(host: str) -> str:
     name, colon, port = host.partition(":") if host[0] != "[" else (host, "", "")
-    return f"{name.rstrip('.') or name}{colon}{port}"
+    if name[-1:] == "." and name[:-1].rstrip(".") == name[:-1] != "":  # two end no name of the DNS
+        name = name[:-1]
+    return f"{name}{colon}{port}"
 
 
 def _with_query_in(encoding: str, reference: str) -> str:
