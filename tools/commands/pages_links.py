@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import UsageError
 from . import flags
-from .pages_table import add_crawl, settings_of, table_of, url_of
+from .pages_table import add_crawl, page_of, settings_of, table_of
 
 EXAMPLES = ("python main.py pages links https://example.org/",)
-STATES = {0: "waiting", 1: "fetched", 2: "failed"}
 
 
 class Options(flags.Options):
@@ -22,12 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
+    from ..jobs.pages_results import STATES
+
     settings = settings_of(options)
     with table_of(settings) as table:
-        url = url_of(options.url, settings)
-        if table.page(url) is None:
-            raise UsageError(f"the crawl knows no page {url}")
-        links = table.links_of(url)
+        links = table.links_of(page_of(table, options.url, settings).url)
         known = table.known([link.url for link in links])
     for link in links:
         there = known.get(link.url)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import UsageError
 from . import flags
-from .pages_table import add_crawl, settings_of, table_of, url_of
+from .pages_table import add_crawl, page_of, settings_of, table_of
 
 EXAMPLES = (
     "python main.py pages paths example.org/x          those that are kept",
@@ -33,15 +32,12 @@ def run(options: Options) -> int:
 
     settings = settings_of(options)
     with table_of(settings) as table:
-        url = url_of(options.url, settings)
-        page = table.page(url)
-        if page is None:
-            raise UsageError(f"the crawl knows no page {url}")
+        page = page_of(table, options.url, settings)
         paths, is_all = page.paths, True
         if options.all:
-            paths, is_all = all_paths(table, url, settings.pages.depth)
+            paths, is_all = all_paths(table, page.url, settings.pages.depth)
     for path in paths:
-        print(" -> ".join([*path, url]))
+        print(" -> ".join([*path, page.url]))
     if not is_all:
         print(f"there are more than {MOST_PATHS:,}: give a smaller --depth")
     return 0

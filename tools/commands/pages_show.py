@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import flags
-from .pages_table import add_crawl, settings_of, table_of, url_of
+from .pages_table import add_crawl, page_of, settings_of, table_of
 
 if TYPE_CHECKING:
     from ..pages.page import Page
@@ -41,17 +41,15 @@ def run(options: Options) -> int:
 
     settings = settings_of(options)
     with table_of(settings) as table:
-        url = url_of(options.url, settings)
-        page = table.page(url)
-        if page is None:
-            raise UsageError(f"the crawl knows no page {url}")
+        page = page_of(table, options.url, settings)
         archived = Archived(table, settings.pages.archive, settings.pages.max_bytes)
         try:
-            kept = archived.latest(url)
+            kept = archived.latest(page.url)
         except Shipped as away:
             return show_away(page, place_of(away.file, table, settings), options.body)
     if kept is None:
-        raise UsageError(f"the archive holds no answer of {url} ({page.remark or 'not asked yet'})")
+        why = page.remark or "not asked yet"
+        raise UsageError(f"the archive holds no answer of {page.url} ({why})")
     if options.body:
         sys.stdout.buffer.write(kept.body(settings.pages.max_bytes))
         return 0

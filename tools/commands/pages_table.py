@@ -12,6 +12,7 @@ from ..jobs.pages_description import PAGES
 from . import flags
 
 if TYPE_CHECKING:
+    from ..pages.page import Page
     from ..pages.table import PageTable
     from ..settings import Settings
 
@@ -42,6 +43,15 @@ def table_of(settings: Settings) -> Iterator[PageTable]:
         )
     with closing(table):
         yield table
+
+
+def page_of(table: PageTable, text: str | None, settings: Settings) -> Page:
+    """The one that is meant, if the crawl knows it."""
+    url = url_of(text, settings)
+    page = table.page(url)
+    if page is None:
+        raise UsageError(f"the crawl knows no page {url}")
+    return page
 
 
 def url_of(text: str | None, settings: Settings) -> str:
