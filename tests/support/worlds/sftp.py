@@ -155,6 +155,12 @@ class Files(paramiko.SFTPServerInterface):
     def __init__(self, server: paramiko.ServerInterface, shelf: Shelf) -> None:
         super().__init__(server)
         self._shelf = shelf
+        self._opened: list[Handle] = []
+
+    def session_ended(self) -> None:
+        """Paramiko leaves them open where its channel cannot be closed because the wire is cut."""
+        for handle in self._opened:
+            handle.close()
 
     def list_folder(self, path: str) -> list[SFTPAttributes] | int:
         def listed() -> list[SFTPAttributes]:
@@ -170,7 +176,10 @@ class Files(paramiko.SFTPServerInterface):
         return answer(lambda: SFTPAttributes.from_stat(self._shelf.place(path).lstat()))
 
     def open(self, path: str, flags: int, attr: SFTPAttributes) -> paramiko.SFTPHandle | int:
-        return answer(lambda: Handle(self._shelf, self._shelf.place(path), flags))
+        handle = answer(lambda: Handle(self._shelf, self._shelf.place(path), flags))
+        if isinstance(handle, Handle):
+            self._opened.append(handle)
+        return handle
 
     def remove(self, path: str) -> int:
         return done(lambda: self._shelf.place(path).unlink())
