@@ -31,10 +31,11 @@ HOSTILE = "a\r\nBcc: thief@example.org\x00\x1b[31m\u2028\u202e\ud800 <b>&amp;</b
 def _nobody_speaks_later() -> Iterator[None]:
     """An address that was given up says why when its server hangs up: not in the next test."""
     yield
-    for thread in threading.enumerate():
-        if thread.name.startswith("notice address"):
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive()
+    for name in ("notices", "notice address"):  # those that start others first
+        for thread in threading.enumerate():
+            if thread.name.startswith(name):
+                thread.join(PATIENCE_S)
+                assert not thread.is_alive()
 
 
 @pytest.fixture
@@ -221,12 +222,12 @@ def test_telling_never_waits_and_what_finds_no_room_is_forgotten(
     begun = time.monotonic()
     for number in range(QUEUE_LENGTH + 3):
         told.report("source", f"number {number}", "text")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < PATIENCE_S / 2
     lost = range(QUEUE_LENGTH, QUEUE_LENGTH + 3)
     assert said(caplog) == [f"too many notices wait: 'number {n}' is not sent" for n in lost]
     begun = time.monotonic()
     told.close(0.3)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < PATIENCE_S / 2
     assert "not all notices could be sent" in caplog.text
 
 
@@ -344,7 +345,7 @@ def test_a_process_ends_though_an_address_hangs(hook: Hook) -> None:
     assert done.returncode == 0, done.stderr
     assert "does not answer: 'the end' is given up" in done.stderr
     assert "closed" in done.stderr
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 60
 
 
 def test_without_addresses_apprise_is_not_imported_and_no_thread_runs() -> None:

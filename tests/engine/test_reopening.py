@@ -86,9 +86,9 @@ def test_a_thousand_of_many_are_reopened_at_once(file: Path) -> None:
             "SELECT printf('/%d/%d', i / 1000, i % 1000), 0, 1 FROM n"
         )
     with closing(Pools(file, [GET, LOOK])) as pools:
-        begun = time.perf_counter()
+        begun = time.thread_time()
         assert pools.reopen(LOOK, "/42/") == 1000
-        assert time.perf_counter() - begun < 0.05 * SLOW_MACHINE
+        assert time.thread_time() - begun < 0.05 * SLOW_MACHINE
         assert pools.ranks("to_look") == {1: 1000} and pools.ranks("to_get") == {}
 
 

@@ -78,7 +78,7 @@ def test_a_task_that_hangs_is_told_with_what_every_thread_does(
     harvest.signal(signal.SIGTERM)
     begun = time.monotonic()
     assert harvest.end() == 0, harvest.log
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     assert harvest.log.count("is at work for more than") == 1
     assert harvest.log.count(f"thread fetch {HANGING}: ") == 1
     pools = look(tmp_path / "state" / "pools.db").pools

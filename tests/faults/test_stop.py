@@ -19,7 +19,7 @@ from tools.journal.snapshots import snapshots
 SEED = "/c/en/hub"
 LINES = hub(60)
 WORKERS = 8
-ON_TIME_S = 8.0  # for a process that ends, on a slow machine
+ON_TIME_S = 30.0  # for a process that ends, on a slow machine
 
 
 @pytest.fixture
@@ -35,10 +35,15 @@ def server(world: World) -> Iterator[Dribbling]:
 
 
 @pytest.fixture
-def harvest(tmp_path: Path, server: Dribbling) -> Iterator[Process]:
+def grace_s() -> float:
+    return 1.0
+
+
+@pytest.fixture
+def harvest(tmp_path: Path, server: Dribbling, grace_s: float) -> Iterator[Process]:
     """Eight workers are busy."""
     config = tmp_path / "sheaf.toml"
-    config.write_text("stop_grace_s = 1.0\n")
+    config.write_text(f"stop_grace_s = {grace_s}\n")
     words = harvest_flags(tmp_path, server.url, SEED, "--config", config)
     with Process(tmp_path / "said", main_py(*words)) as process:
         wait_until(lambda: server.dribbling == WORKERS, "eight at work")
@@ -70,15 +75,16 @@ def test_asked_to_stop_it_gives_back_what_runs_after_the_grace_time(
     assert_loads_and_goes_on(tmp_path, world)
 
 
+@pytest.mark.parametrize("grace_s", [120.0])
 def test_asked_twice_it_is_gone_at_once(tmp_path: Path, world: World, harvest: Process) -> None:
     harvest.signal(signal.SIGINT)
     harvest.wait_for("stopping")
     begun = time.monotonic()
     harvest.signal(signal.SIGINT)
     assert harvest.end() == 130
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < ON_TIME_S
     assert "Traceback" not in harvest.log
-    assert harvest.sentence.endswith("stopping: running tasks have 1 s")
+    assert harvest.sentence.endswith("stopping: running tasks have 120 s")
     assert_loads_and_goes_on(tmp_path, world)
 
 

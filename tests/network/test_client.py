@@ -40,7 +40,8 @@ from tools.network.client import Answer, Asking, Client
 from tools.network.settings import HttpSettings
 
 DEADLINE_S = 0.5
-SLACK_S = 0.5
+PATIENCE_S = 30.0
+SLACK_S = 10.0  # of a busy machine: without a deadline nothing here would ever end
 MiB = 2**20
 
 
@@ -264,7 +265,7 @@ def test_stopping_interrupts_the_wait_between_tries(
         with pytest.raises(Interrupted):
             get(client, server, "/status/503")
 
-    assert seconds_taken(ask) < 1
+    assert seconds_taken(ask) < 30  # half of the gap
     timer.join()
     assert server.hits.total() == 1
 
@@ -514,9 +515,9 @@ def test_who_waits_for_a_limit_meanwhile_does_not_ask_a_host_that_rests(
     client = Client(settings, None, stop, trusted=[host(server)])
     with ThreadPoolExecutor(2) as threads:
         refused = threads.submit(get, client, server, "/held/429")
-        assert server.asked.wait(2)
+        assert server.asked.wait(PATIENCE_S)
         waiting = threads.submit(get, client, server, "/ok")
-        assert stop.awaited.wait(2)
+        assert stop.awaited.wait(PATIENCE_S)
         server.released.set()
         assert isinstance(refused.exception(), Unavailable)
         assert isinstance(waiting.exception(), Unavailable)
@@ -529,15 +530,15 @@ def test_an_answer_to_an_older_request_shortens_no_pause(
 ) -> None:
     with ThreadPoolExecutor(2) as threads:
         refused = threads.submit(get, client, server, "/together/2/429")
-        assert server.asked.wait(2)
+        assert server.asked.wait(PATIENCE_S)
         server.asked.clear()
         answered = threads.submit(get, client, server, "/held/ok")
-        assert server.asked.wait(2)
+        assert server.asked.wait(PATIENCE_S)
         pause_asked(client, server, "/429")
         server.released.set()
         assert answered.result().body == b"ok"
         with pytest.raises(HTTPError):  # the second one there, so both are answered
-            urllib.request.urlopen(server.url + "/together/2/429", timeout=5)
+            urllib.request.urlopen(server.url + "/together/2/429", timeout=PATIENCE_S)
         again = refused.exception()
         assert isinstance(again, Unavailable)
         assert again.delay is not None
@@ -827,14 +828,14 @@ def test_the_deadline_holds_with_tls(
 
 
 @pytest.mark.parametrize("path", ["/dribble", "/hang", "/stream"])
-def test_the_fault_server_ends_within_a_second(
+def test_the_fault_server_ends_before_those_it_serves(
     new_client: Callable[..., Client], path: str
 ) -> None:
     with ThreadPoolExecutor(1) as thread:
         with FaultServer() as server:
-            client = new_client(server.port, answer_timeout_s=3.0, max_bytes=10**10)
+            client = new_client(server.port, answer_timeout_s=60.0, max_bytes=10**10)
             asking = thread.submit(get, client, server, path)
-            assert server.asked.wait(2)
+            assert server.asked.wait(PATIENCE_S)
             begun = time.monotonic()
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < SLACK_S
         assert path == "/stream" or isinstance(asking.exception(), ServerTrouble)

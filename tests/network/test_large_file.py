@@ -183,7 +183,7 @@ def test_silence_ends_a_try_and_what_came_is_kept(server: DumpServer, path: Path
     fetch(server.file, path, silence=0.2)
     assert is_alone(path)
     assert server.ranges == ["", "bytes=70000-"]
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 15  # the silence of the server never ends
 
 
 def test_a_slow_answer_may_take_longer_than_the_silence(server: DumpServer, path: Path) -> None:
@@ -461,7 +461,7 @@ def test_a_killed_download_goes_on(server: DumpServer, path: Path) -> None:
 
 
 def _wait_for_bytes(path: Path, count: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (path.exists() and path.stat().st_size >= count):
         assert time.monotonic() < deadline, "nothing arrives"
         Event().wait(0.01)

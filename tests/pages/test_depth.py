@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.crawl import command, crawl, depths, environment, pages, rows
 from tests.support.random_site import RandomSite
-from tests.support.worlds.hostile_site import HostileSite, page, slowly
+from tests.support.worlds.hostile_site import HostileSite, page
 
 SLOWEST_S = 0.03
 
@@ -77,8 +77,14 @@ def test_a_shorter_path_found_later_opens_what_was_cut_off(
     server: HostileSite, tmp_path: Path
 ) -> None:
     """/deep is found first as the third, and only later, by a slow page, as the second."""
+
+    def late(_: object, __: object) -> bytes:
+        server.wait_for(lambda: bool(server.targets()["/deep"]))
+        Event().wait(0.5)  # /deep is read meanwhile
+        return page("/deep")
+
     server.put_all({"/": page("/a", "/slow"), "/a": page("/b"), "/b": page("/deep")})
-    server.put("/slow", slowly(page("/deep"), 1.0))
+    server.put("/slow", late)
     server.put_all({"/deep": page("/below"), "/below": page("/too-deep")})
     assert crawl(tmp_path, "--seed", server.at("/"), depth=3) == 0
     found = depths(tmp_path, server.lane())

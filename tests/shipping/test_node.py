@@ -411,7 +411,7 @@ def test_a_long_wire_carries_as_much_as_a_short_one(echo: Echo) -> None:
     with DelayWire("127.0.0.1", echo.port, 0.2) as wire, client_of(wire) as client:
         began = time.monotonic()
         assert exchange(client, data) == data
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         assert wire.sent == wire.received == len(data)
 
 

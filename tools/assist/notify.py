@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
@@ -129,6 +129,14 @@ class Notices:
         self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
             logger.warning("not all notices could be sent in %.0f s", patience_s)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Those that wait: its thread ends with the one that it sends."""
+        with suppress(Empty):
+            while True:
+                self._queue.get_nowait()
+        self._queue.put_nowait(None)
 
     def _run(self) -> None:
         while (notice := self._queue.get()) is not None:

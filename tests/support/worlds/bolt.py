@@ -7,7 +7,7 @@ import socket
 from typing import Literal
 from urllib.parse import urlsplit
 
-from tests.support.worlds.faults import SocketServer
+from tests.support.worlds.faults import PATIENCE_S, SocketServer
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"  # one chunk with the message COMMIT, which has no fields
 
@@ -39,7 +39,7 @@ class Wire(SocketServer):
 
     def serve(self, connection: socket.socket) -> None:
         address = (self._server.hostname, self._server.port or 7687)
-        server = self.adopt(socket.create_connection(address, timeout=5))
+        server = self.adopt(socket.create_connection(address, timeout=PATIENCE_S))
         try:
             self._relay(connection, server)
         finally:

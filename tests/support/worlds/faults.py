@@ -39,6 +39,7 @@ from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 DRIBBLE_EVERY_S = 0.05
+PATIENCE_S = 30.0
 BOMB_BYTES = 100_000_000
 TOO_MANY = (
     b'<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n<title>429 Too Many Requests</title>'
@@ -101,7 +102,7 @@ class SocketServer:
     ) -> None:
         self.go_away()
         for thread in list(self._threads):
-            thread.join(timeout=5)
+            thread.join(timeout=PATIENCE_S)
             assert not thread.is_alive(), f"{thread.name} does not end"
         self._listener.close()
 
@@ -109,7 +110,7 @@ class SocketServer:
         """Hang up on everybody, and listen no more."""
         self.stopping.set()
         with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()  # wakes accept
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()  # wakes accept
         with self._lock:
             for each in self._sockets:
                 with contextlib.suppress(OSError):
@@ -254,7 +255,7 @@ class FaultServer(SocketServer):
                 self._wait_for_all(request.path, int(count))
                 return self._fault(connection, request, rest)
             case ["held", *rest]:
-                self.released.wait(timeout=5)
+                self.released.wait(timeout=PATIENCE_S)
                 return self._fault(connection, request, rest)
             case ["dribble" | "dribble-headers" | "hang" | "hang-after-headers" as name]:
                 self._be_slow(connection, name)
@@ -327,7 +328,7 @@ class FaultServer(SocketServer):
         with self._lock:
             gate = self._gates.setdefault(path, threading.Barrier(count))
         with contextlib.suppress(threading.BrokenBarrierError):
-            gate.wait(timeout=5)
+            gate.wait(timeout=PATIENCE_S)
 
     def _be_slow(self, connection: socket.socket, name: str) -> None:
         if name != "hang":

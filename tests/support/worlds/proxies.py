@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Literal
 from urllib.parse import urlsplit
 
-from tests.support.worlds.faults import HTML, SocketServer, answer, read_head
+from tests.support.worlds.faults import HTML, PATIENCE_S, SocketServer, answer, read_head
 
 Mode = Literal["works", "tells", "dead", "407", "own page"]
 
@@ -66,7 +66,7 @@ class Proxy(SocketServer):
     @contextmanager
     def reach(self, host: str, port: int) -> Iterator[socket.socket]:
         try:
-            target = socket.create_connection((host, port), timeout=5)
+            target = socket.create_connection((host, port), timeout=PATIENCE_S)
         except OSError:
             raise Unreached(self.refusal if self.mode == "tells" else b"") from None
         self.outgoing.add(target.getsockname())

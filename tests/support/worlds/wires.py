@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import suppress
 from types import TracebackType
 
-from tests.support.worlds.faults import SocketServer
+from tests.support.worlds.faults import PATIENCE_S, SocketServer
 
 PIECE_BYTES = 1 << 18
 UNDERWAY_BYTES = 1 << 26  # more than a fast computer sends within a long delay
@@ -33,7 +33,7 @@ class TcpWire(SocketServer):
 
     def serve(self, connection: socket.socket) -> None:
         """Both ways at once; when one ends, the other ends too."""
-        server = self.adopt(socket.create_connection(self._server, timeout=5))
+        server = self.adopt(socket.create_connection(self._server, timeout=PATIENCE_S))
         server.settimeout(None)
         for each in (connection, server):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
