@@ -3,6 +3,9 @@ PYTHON ?= python3
 PY := .venv/bin/python
 JOB ?= conceptnet
 
+# Tests start hundreds of processes: each would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench soak lock clean
 

@@ -17,7 +17,6 @@ from tools.network.reply import JSON, Reply
 
 SEED, GREEDY = "/c/en/hub", "/c/en/neighbour_2"
 LINES = hub(60)
-HUGE = b'{"edges": ["' + b"0" * 450_000_000 + b'"]}'  # few values, but each copy of it is large
 
 
 def test_too_few_open_files_are_named_and_spend_nobodys_attempts(
@@ -49,7 +48,8 @@ def test_too_few_open_files_to_begin_with_are_named(tmp_path: Path) -> None:
 def test_an_answer_too_large_for_the_memory_costs_only_its_own_uri(tmp_path: Path) -> None:
     config = tmp_path / "sheaf.toml"
     config.write_text("attempts = 1\nfetch_workers = 2\n[http]\nmax_bytes = 500_000_000\n")
-    huge = Reply(200, HUGE, JSON)
+    few_values = b'{"edges": ["' + b"0" * 450_000_000 + b'"]}'  # but each copy of it is large
+    huge = Reply(200, few_values, JSON)
     with World(LINES, only(about(GREEDY), lambda _asked, _proceed: huge)) as world:
         words = main_py(*harvest_flags(tmp_path, world.url, SEED, "--config", config))
         frugal = {"MALLOC_ARENA_MAX": "1"}

@@ -75,9 +75,9 @@ class Page(HTMLParser):
             self._text += data
 
     def _end_text(self) -> None:
-        for word in re.findall(r"\w+", self._text.lower()):
+        for word in re.findall(r"\w+", self._text):  # made small, a Turkish I would be two
             if not word.isdigit():
-                self.words[word] += 1
+                self.words[word.lower()] += 1
         self._text = ""
 
 
