@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support import garden_truth
-from tests.support.command import run
+from tests.support.command import run, says
 from tests.support.garden_truth import HOST
 from tools.sample import garden
 
@@ -150,3 +150,32 @@ def test_seeds_that_are_no_addresses_are_all_named(tmp_path: Path) -> None:
     assert "line 2 of seeds.txt: 'ftp://b'" in done.stderr
     assert "line 4 of seeds.txt: 'http://'" in done.stderr
     assert not (tmp_path / "state-pages").exists()
+
+
+def test_another_world_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    crawl(tmp_path, "--depth", 1)
+    done = run("main.py", "pages", "--depth", 2, cwd=tmp_path)
+    assert "holds a harvest of the built-in site, not of the web" in says(done, 2)
+    done = crawl(tmp_path, "--depth", 1)
+    assert done.returncode == 0 and found_depths(tmp_path) == garden_truth.depths(1), done.stderr
+
+
+def test_places_are_those_of_the_disk(tmp_path: Path) -> None:
+    plan = crawl(tmp_path, "--dry-run").stdout
+    done = crawl(tmp_path, "--depth", 0).stdout
+    for said in (plan, done):
+        (table,) = (line.split()[-1] for line in said.splitlines() if "page table" in line)
+        assert table == "state-pages/pages.db"
+
+
+def test_a_limit_that_is_reached_is_not_the_end(tmp_path: Path) -> None:
+    verdict = crawl(tmp_path, "--limit", 5).stdout.splitlines()[-1]
+    assert verdict == "the limit is reached; a larger one goes on from here"
+    assert crawl(tmp_path).stdout.splitlines()[-1] == "done"
+
+
+@pytest.mark.parametrize("words", ["history.py", "history.py --check", "main.py retry"])
+def test_whoever_comes_too_early_is_told_how_to_begin(tmp_path: Path, words: str) -> None:
+    script, *flags = words.split()
+    said = says(run(script, *flags, "--job", "pages", cwd=tmp_path), 2)
+    assert said.endswith("at state-pages/pools.db yet: python main.py pages starts one")

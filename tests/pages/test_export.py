@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from warcio.archiveiterator import ArchiveIterator
 
-from tests.support.command import run
+from tests.support.command import run, says
 from tests.support.garden_truth import HOST
 from tools.exports.folder import README, TITLE
 from tools.pages.export import FORMATS, Format, _written
@@ -121,6 +121,12 @@ def test_a_folder_of_somebody_else_is_in_the_way(crawled: Path) -> None:
     done = exported(crawled, Path("site"))
     assert done.returncode == 2 and "move it elsewhere" in done.stderr
     assert (crawled / "site.part/mine").exists()
+
+
+@pytest.mark.parametrize("name", [".", "", "..", "/"])
+def test_a_folder_without_a_name_is_one_that_exists(whole_crawl: Path, name: str) -> None:
+    done = run("main.py", "pages", "export", name, cwd=whole_crawl)
+    assert done.returncode == 2 and "exists already" in says(done, 2)
 
 
 # --- the archive -----------------------------------------------------------------------------

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from contextlib import chdir, closing
 from pathlib import Path
 from socket import socket
 
 import pytest
 
-from tests.support.crawl import crawl, depths, pages, rows
+from main import main
+from tests.support.crawl import TABLE, crawl, depths, pages, rows
 from tests.support.crawl_flaws import flaws
 from tests.support.worlds.faults import Request, answer
 from tests.support.worlds.hostile_site import Answer, HostileSite, markup, page, redirect
 from tests.support.worlds.proxies import Socks5Proxy
+from tools.pages.archived import Archived
+from tools.pages.table_sqlite import SqlitePages
 
 OTHER = "127.0.0.2"
 FETCHED = (1, None)
@@ -148,6 +152,48 @@ def test_through_a_socks_proxy(site: HostileSite, tmp_path: Path) -> None:
         assert crawl(tmp_path, "--seed", site.at("/")) == 0
         assert pages(tmp_path, site.lane()) == dict.fromkeys(targets, FETCHED)
         assert proxy.tunnels and proxy.outgoing == set(site.peers)
+
+
+# --- what the archive gives back -------------------------------------------------------------
+
+
+def test_the_same_body_twice_has_two_heads(site: HostileSite, tmp_path: Path) -> None:
+    """What is analysed after a crash is what would have been analysed without it."""
+    body, kind = markup("/1").encode(), "text/html"
+    site.put("/", page("/1", "/b"))
+    site.put("/1", answer(200, body, kind))
+    site.put("/b", answer(200, body, kind, X_Robots_Tag="nofollow"))
+    assert crawl(tmp_path, "--seed", site.at("/"), "--depth", 2, per_host=1) == 0
+    table = SqlitePages(tmp_path / TABLE, writable=False)
+    with closing(table):
+        archived = Archived(table, tmp_path / "archive", 10**6)
+        heads = {each: archived(f"{site.lane()}{each}") for each in ("/1", "/b")}
+    assert all(each is not None and each.content == body for each in heads.values())
+    names = {each: [name for name, _ in found.headers] for each, found in heads.items() if found}
+    assert "X-Robots-Tag" in names["/b"] and "X-Robots-Tag" not in names["/1"]
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("/moved", "it leads to "),
+        ("/same", "HTTP 304"),
+        ("/secret", "it asked not to be kept"),
+        ("/later", "not asked yet"),
+    ],
+)
+def test_a_page_without_a_body_says_why(
+    site: HostileSite, tmp_path: Path, target: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.put("/", page(target))
+    site.put("/moved", redirect("/"))
+    site.put("/same", answer(304))
+    site.put("/secret", answer(200, b"x", "text/html", X_Robots_Tag="noarchive"))
+    limit = ("--limit", 1) if target == "/later" else ()
+    assert crawl(tmp_path, "--seed", site.at("/"), *limit) == 0
+    with chdir(tmp_path):
+        assert main(("pages", "show", site.at(target))) == 2
+    assert f"({why}" in capsys.readouterr().err
 
 
 # --- how far it goes -------------------------------------------------------------------------

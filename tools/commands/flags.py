@@ -68,6 +68,12 @@ def add_dry_run(to: argparse.ArgumentParser, text: str) -> None:
     to.add_argument("--dry-run", action="store_true", help=text)
 
 
+def nothing_at(file: Path, options: argparse.Namespace) -> UsageError:
+    """There is no state file; how to begin with the job that is meant."""
+    command = f"python main.py {vars(options).get('job') or ''}".strip()
+    return UsageError(f"there is no harvest at {file} yet: {command} starts one")
+
+
 def load(options: argparse.Namespace, **more: Any) -> Settings:
     """Defaults, then the file, then the flags, as far as the command has such."""
     from .. import settings as settings_of

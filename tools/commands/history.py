@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..engine.job import Description
-from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable, UsageError
+from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable
 from ..jobs.registry import job_in
 from ..journal.check import copies, inspect
 from ..journal.holder import running
@@ -70,9 +70,9 @@ def run(options: Options) -> int:
     settings = flags.load(options)
     file = file_of(options.file, settings)
     if options.check:
-        return check_states(file)
+        return check_states(file, options)
     if not file.exists():
-        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+        raise flags.nothing_at(file, options)
     if options.failed is not None:
         rows = failed(file, options.failed)
         lines = [failed_as_json(rows)] if options.json else [failed_line(*row) for row in rows]
@@ -114,11 +114,11 @@ def stored_in(job: Description, settings: Settings) -> Mapping[str, int] | None:
         return None
 
 
-def check_states(file: Path) -> int:
+def check_states(file: Path, options: Options) -> int:
     """Reports on the state and on every snapshot; the code of damage if there is any."""
     paths = [file, *(snapshots(file) if file.name == "pools.db" else ())]
     if paths == [file] and not file.exists():
-        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+        raise flags.nothing_at(file, options)
     is_sound = True
     for path in paths:
         verdict = inspect(path)

@@ -48,8 +48,7 @@ def run(options: Options) -> int:
         except Shipped as away:
             return show_away(page, place_of(away.file, table, settings), options.body)
     if kept is None:
-        why = page.remark or "not asked yet"
-        raise UsageError(f"the archive holds no answer of {page.url} ({why})")
+        raise UsageError(f"the archive holds no answer of {page.url} ({why_not(page)})")
     if options.body:
         sys.stdout.buffer.write(kept.body(settings.pages.max_bytes))
         return 0
@@ -57,6 +56,15 @@ def run(options: Options) -> int:
     print(f"\nHTTP {kept.status}")
     print("\n".join(f"{name}: {one_line(value)}" for name, value in kept.headers))
     return 0
+
+
+def why_not(page: Page) -> str:
+    """There is nothing of it to be shown."""
+    if page.remark or page.status is None:
+        return page.remark or "not asked yet"
+    if page.redirect:
+        return f"it leads to {page.redirect}"
+    return f"HTTP {page.status}" if page.digest else "it asked not to be kept"
 
 
 def show_known(page: Page) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 
-from ..errors import AlreadyRunning, UsageError
+from ..errors import AlreadyRunning
 from . import flags
 
 EXAMPLES = (
@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     settings, reason = flags.load(options), options.reason
     file = settings.pools_file
     if not file.exists():
-        raise UsageError(f"there is no harvest at {file} yet: python main.py starts one")
+        raise flags.nothing_at(file, options)
     try:
         stages = job_in(file).stages(settings)
         with only_instance(settings.state), closing(Pools(file, stages)) as pools:

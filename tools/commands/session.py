@@ -93,6 +93,7 @@ class Session:
             closing(Harvest(self._job, file, stop, attempts, grace_s))
         )
         self.harvest.listen_for_pauses()
+        require_same(settings.state, self.harvest.pools.remembered(), self._job.identity())
         self._job.open(self.harvest)
         sys.setswitchinterval(SWITCH_S)
         gc.freeze()  # modules live as long as we do: no need to look through them for garbage

@@ -122,6 +122,8 @@ class Harvest:
         self.has_worked = bool(new) or self.pools.leases > 0
         if not self.has_worked:
             self.verdict = "nothing was left to do"
+        if self.has_work():
+            self.verdict = "the limit is reached; a larger one goes on from here"
         if self.was_stopped:
             self.verdict = "stopped; the same command goes on from here"
 

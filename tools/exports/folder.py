@@ -25,11 +25,11 @@ TITLE = "Written by Sheaf"
 def new_folder(folder: Path, text: str, command: str = "export") -> Iterator[Path]:
     """Where to write until it is complete; the text becomes its README.txt, which names the
     command."""
-    unfinished = folder.with_name(f"{folder.name}.part")
     head = f"{TITLE} (python main.py {command}).\n\n"
     try:
         if folder.exists():
             raise UsageError(f"{folder} exists already: name a folder that is not there yet")
+        unfinished = folder.with_name(f"{folder.name}.part")
         unfinished.mkdir(parents=True, exist_ok=True)
         with _held(unfinished):
             _remove_rest(unfinished)

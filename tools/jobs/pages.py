@@ -13,7 +13,6 @@ from threading import Event
 
 from ..archive.origin import Origin
 from ..archive.store import Archive
-from ..base.credentials import hidden
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
@@ -32,7 +31,7 @@ from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
-from ..pages.open_table import open_table
+from ..pages.open_table import open_table, place_of
 from ..pages.own_headers import OwnHeaders
 from ..pages.page import Child, Failed, HostNews
 from ..pages.robots_rules import RobotsRules
@@ -200,7 +199,8 @@ class PagesJob(Job):
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
-        return {"archive": pages.archive, "page table": hidden(pages.database)}
+        table = place_of(pages.database, self._settings.state)
+        return {"archive": pages.archive, "page table": table}
 
 
 def dropped_by(names: Sequence[str]) -> DropParameters:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base.credentials import hidden
 from ..base.text import amount
+from ..pages.open_table import place_of
 from ..settings import Settings
 
 MOST_SEEDS = 5
@@ -24,4 +24,4 @@ def plan(settings: Settings) -> Iterator[tuple[str, str]]:
     )
     yield "robots.txt", "is obeyed" if pages.robots == "obey" else "is ignored"
     yield "archive", str(pages.archive)
-    yield "page table", hidden(pages.database)
+    yield "page table", place_of(pages.database, settings.state)

@@ -39,7 +39,7 @@ WITHOUT_REASON = (
     f"ORDER BY id LIMIT {EXAMPLES}"
 )
 ADDRESS = re.compile(
-    r"\s*\(after \d+ attempts\)$|\s*\(?(\bhttps?://|\bhttps?$|(?<![^\s(])/)\S*|[{\['\"].*$|\d{4,}"
+    r"\s*\(after \d+ attempts\)$|\s*\(?(\bhttps?://|\bhttps?$|(?<![^\s(])/)\S*|[{\['\"].*$|:?\d{4,}"
 )
 
 
@@ -62,6 +62,8 @@ def reason_group(reason: str) -> str:
     'api.conceptnet.io answered HTTP 500'
     >>> reason_group("api.conceptnet.io: no answer within 60 s")
     'api.conceptnet.io: no answer within 60 s'
+    >>> reason_group("example.org:8080: connection lost")
+    'example.org: connection lost'
     """
     general = ADDRESS.sub("", reason[:LONGEST].partition(" for ")[0])
     return general.strip(" :,;(") or reason[:LONGEST]

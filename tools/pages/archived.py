@@ -61,8 +61,7 @@ class Archived:
         first = self._table.digest_known(capture.digest)
         if first is None:
             return found
-        body = self._read(first)
-        return replace(found, payload=body.payload, headers=body.headers)
+        return replace(found, payload=self._read(first).payload)  # the head is its own
 
     def _read(self, capture: Capture) -> Kept:
         try:

@@ -34,6 +34,11 @@ def is_server(address: str) -> bool:
     return address.startswith(("postgresql://", "postgres://"))
 
 
+def place_of(address: str, state: Path) -> str:
+    """For people: where it is, without secrets."""
+    return hidden(address) if is_server(address) else str(sqlite_path(address, state))
+
+
 def sqlite_path(address: str, state: Path) -> Path:
     """
     >>> sqlite_path("sqlite:pages.db", Path("state-pages")).as_posix()
