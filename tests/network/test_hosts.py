@@ -74,6 +74,15 @@ def test_the_longest_of_three_gaps_counts(
     assert hosts.ready_at("b") == 0.0
 
 
+def test_a_host_has_one_place_until_it_is_known_what_it_allows(clock: Clock) -> None:
+    hosts = Hosts(1.0, 0.0, 2, 30.0, clock, asks_first=True)
+    assert hosts.places("a") == 1
+    hosts.begun("a")
+    assert hosts.places("a") == 1
+    hosts.let_in("a")
+    assert (hosts.places("a"), hosts.places("b")) == (2, 1)
+
+
 def test_a_crawl_delay_has_a_cap_and_can_be_taken_back(hosts: Hosts, clock: Clock) -> None:
     hosts.crawl_delay("a", 86_400.0)
     visit(hosts, "a")

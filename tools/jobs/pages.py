@@ -14,6 +14,7 @@ from threading import Event
 from ..archive.origin import Origin
 from ..archive.store import Archive
 from ..base.credentials import hidden
+from ..base.text import one_line
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
@@ -34,7 +35,7 @@ from ..pages.found import found_of
 from ..pages.keeper import Keeper
 from ..pages.open_table import open_table
 from ..pages.own_headers import OwnHeaders
-from ..pages.page import Child, Failed, HostNews
+from ..pages.page import FETCHED, Child, Failed, HostNews
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -68,7 +69,11 @@ class PagesJob(Job):
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
         self._hosts = Hosts(
-            pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
+            pages.delay_s,
+            pages.delay_factor,
+            pages.per_host,
+            pages.crawl_delay_cap_s,
+            asks_first=pages.robots == "obey",
         )
         self.client = crawling_client(settings, crawl, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
@@ -155,11 +160,13 @@ class PagesJob(Job):
         write_index(self._table, self._settings.pages.archive)
 
     def problem(self, harvest: Harvest) -> HarvestError | None:
-        states = self._table.counts().states
-        if harvest.was_stopped or states.get(1):
+        counts = self._table.counts()
+        if harvest.was_stopped or counts.states.get(FETCHED):
             return None
+        why = one_line(next(iter(counts.reasons), "nothing was left to ask for"))
         return NothingHarvested(
-            "no page was fetched: `python history.py --job pages --failed` says why"
+            f"no page was fetched ({why}). `python history.py --job pages --failed` lists all; "
+            "once that is mended, `python main.py retry --job pages` and start again"
         )
 
     def close(self) -> None:

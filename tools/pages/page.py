@@ -28,17 +28,6 @@ def moment(seconds: float) -> str:
     return f"{text.removesuffix('+00:00')}Z"
 
 
-def domain_of(url: str) -> str:
-    """Without the port.
-
-    >>> domain_of("docs.python.org:8080/3/os.html"), domain_of("[::1]:80/x"), domain_of("a.b?q=:1")
-    ('docs.python.org', '[::1]', 'a.b')
-    """
-    host = url.partition("/")[0].partition("?")[0]
-    end = host.rfind("]") + 1
-    return host[:end] + host[end:].partition(":")[0]
-
-
 WALKS_NO_LINK = frozenset({"redirect", "refresh"})
 """Kinds of links that a browser follows by itself: they cost no depth."""
 

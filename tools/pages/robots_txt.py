@@ -69,7 +69,7 @@ class RobotsTxt:
         """Named by the hosts of these, as far as their rules are known: a crash may have come
         between that and what follows from it."""
         known = {lane_of(identity(each)): each for each in seeds}
-        rules = ((each, self._known.of(lane)) for lane, each in known.items())
+        rules = ((each, self._known.so_far(lane)) for lane, each in known.items())
         return [link for each, found in rules if found for link in self._sitemaps(each, found)]
 
     def _sitemaps(self, address: str, rules: Rules) -> list[Link]:
