@@ -106,6 +106,21 @@ def read(body: bytes, content_type: str | None, address: str) -> Document:
     )
 
 
+def text_in(body: bytes, content_type: str | None, most: int) -> str:
+    """What a reader sees of it, in one line; at most so many characters."""
+    tree = _parsed(body, content_type)
+    tree.remove(UNREAD)
+    found = tree.find("body")
+    words = (word for each in (found.strings if found is not None else ()) for word in each.split())
+    pieces, length = [], 0
+    for word in words:
+        pieces.append(word)
+        length += len(word) + 1
+        if length > most:
+            break
+    return " ".join(pieces)[:most]
+
+
 def texts_in(body: bytes, content_type: str | None, tag: str) -> Iterator[tuple[str, str]]:
     """The text of every such element with the name of the one around it, however broken the
     markup is."""

@@ -4,6 +4,7 @@ table. Its stages are `download`, `analyse` and `control`.
 
 from __future__ import annotations
 
+import logging
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -45,8 +46,10 @@ from ..proxy import Proxies
 from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
-from .pages_results import panels
+from .pages_results import crawl_sheet, panels
 from .pages_watch import Watch, said_of
+
+logger = logging.getLogger(__name__)
 
 
 class PagesJob(Job):
@@ -65,6 +68,7 @@ class PagesJob(Job):
         self._settings, self._crawl, self._table = settings, crawl, table
         self._opened, self._stop = ExitStack(), stop
         self._pools: Pools | None = None  # until it is open
+        self._sheet: Path | None = None  # until it is over
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
@@ -158,6 +162,10 @@ class PagesJob(Job):
         if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
         write_index(self._table, self._settings.pages.archive)
+        try:
+            self._sheet = crawl_sheet(self._table, self._settings)
+        except HarvestError as error:
+            logger.warning("there is no page to look at: %s", error)
 
     def problem(self, harvest: Harvest) -> HarvestError | None:
         counts = self._table.counts()
@@ -207,7 +215,11 @@ class PagesJob(Job):
 
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
-        return {"archive": pages.archive, "page table": hidden(pages.database)}
+        found: dict[str, str | Path] = {
+            "archive": pages.archive,
+            "page table": hidden(pages.database),
+        }
+        return found if self._sheet is None else {**found, "to look at": self._sheet}
 
 
 def dropped_by(names: Sequence[str]) -> DropParameters:

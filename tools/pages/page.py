@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 NEW, FETCHED, FAILED = 0, 1, 2
+STATES = {NEW: "waiting", FETCHED: "fetched", FAILED: "failed"}
 """The states of a page. A row is new before its download begins, and until it is analysed."""
 
 PagePath = tuple[str, ...]
