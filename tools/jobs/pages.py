@@ -34,9 +34,11 @@ from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
+from ..pages.notes import is_requisite
 from ..pages.open_table import open_table
 from ..pages.own_headers import OwnHeaders
 from ..pages.page import FETCHED, Child, Failed, HostNews
+from ..pages.requisites import Requisites
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -87,7 +89,7 @@ class PagesJob(Job):
         archived = Archived(table, pages.archive, pages.max_bytes)
         extract = extract_named(pages.extract)
         most = pages.analyse_max_bytes
-        analyse = Analyse(archived, drop, most, pages.words, extract)
+        analyse = Analyse(archived, drop, most, pages.words, extract, pages.requisites)
         download = self._download(analyse, drop)
         self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
@@ -118,7 +120,8 @@ class PagesJob(Job):
             pages.refetch_after_s is not None,
             self._crawl.plain,
         )
-        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted)
+        others = Requisites(visitor, keeper, table, drop, pages.max_bytes)
+        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted, others)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -184,7 +187,8 @@ class PagesJob(Job):
 
     def failed(self, task: Task, reason: str) -> object:
         news = HostNews(name=lane_of(task.uri), failures=1)
-        return Brought([Failed(url=task.uri, remark=reason), news])
+        page = [] if is_requisite(task.note) else [Failed(url=task.uri, remark=reason)]
+        return Brought([*page, news])
 
     # --- how far it is ---------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ class PagesSettings:
     robots: str = "obey"
     nofollow: bool = True
     sitemaps: bool = True
+    requisites: bool = False
     # politeness
     delay_s: float = bounded(1.0, least=0, most=DAY_S)
     delay_factor: float = bounded(1.0, least=0, most=1000)
