@@ -42,6 +42,18 @@ def fail(hosts: Hosts, *lanes: str) -> list[bool]:
     return [hosts.trouble(lane) for lane in lanes]
 
 
+def test_those_who_look_on_are_told_how_many_do_what(clock: Clock) -> None:
+    hosts = Hosts(5.0, 0.0, 1, 30.0, clock)
+    visit(hosts, "waits")
+    hosts.begun("busy")
+    for lane in ("rests", "rests and waits"):
+        hosts.rest(lane, 60.0, "HTTP 429")
+    visit(hosts, "rests and waits")
+    assert hosts.states() == {"busy": 1, "waiting": 1, "resting": 2}
+    clock.now += MINUTE + 1
+    assert hosts.states() == {"busy": 1, "waiting": 0, "resting": 0}
+
+
 # ---- turns
 
 

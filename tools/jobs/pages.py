@@ -205,6 +205,9 @@ class PagesJob(Job):
             "archive_bytes": Metric("Bytes of the WARC files", size),
         }
 
+    def hosts(self) -> Mapping[str, int]:
+        return self._hosts.states()
+
     def _links(self) -> dict[str, float]:
         counts = self._pools.tally() if self._pools is not None else {}
         return {

@@ -157,6 +157,16 @@ class Hosts:
             found = [(lane, host.ready_at(), host.reason) for lane, host in hosts]
         return sorted((each for each in found if each[1] > now), key=lambda each: each[1])
 
+    def states(self) -> dict[str, int]:
+        """How many are asked now, have their pause between two requests, or are left alone."""
+        now = self._clock()
+        with self._lock:
+            hosts = list(self._hosts.values())
+        others = [host for host in hosts if not host.under_way]
+        resting = sum(host.rest is not None and host.rest.until > now for host in others)
+        later = sum(host.ready_at() > now for host in others)
+        return {"busy": len(hosts) - len(others), "waiting": later - resting, "resting": resting}
+
     def silent_for(self, lane: str) -> float:
         """Seconds since it began to fail or to ask for pauses; 0 if it is well."""
         host = self._hosts.get(lane)
