@@ -61,7 +61,7 @@ def test_values_are_completed_where_there_are_few() -> None:
 def test_a_command_may_have_two_words() -> None:
     seconds = {verb.removeprefix("pages ") for verb in VERBS if verb.startswith("pages ")}
     assert offered("python", "main.py", "pages", "") == seconds
-    assert offered("python", "main.py", "pages", "sh") == {"show"}
+    assert offered("python", "main.py", "pages", "sh") == {"sheet", "show"}
     assert offered("python", "main.py", "pages", "--sam") == {"--sample"}
     assert offered("python", "main.py", "pages", "show", "--bo") == {"--body"}
     assert offered("sheaf", "pages", "compare", "--late") == {"--latency"}

@@ -13,7 +13,6 @@ from tools.documents.address import (
     absolute,
     address_of,
     as_seed,
-    domain_of,
     host_of,
     identity,
     lane_of,
@@ -207,7 +206,7 @@ def test_what_is_no_address_has_no_identity() -> None:
     ],
 )
 def test_the_parts_of_a_name(name: str, lane: str, host: str, domain: str) -> None:
-    assert (lane_of(name), host_of(name), domain_of(name)) == (lane, host, host)
+    assert (lane_of(name), host_of(name)) == (lane, host)
     assert registrable(host) == domain
 
 

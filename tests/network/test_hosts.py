@@ -42,6 +42,18 @@ def fail(hosts: Hosts, *lanes: str) -> list[bool]:
     return [hosts.trouble(lane) for lane in lanes]
 
 
+def test_those_who_look_on_are_told_how_many_do_what(clock: Clock) -> None:
+    hosts = Hosts(5.0, 0.0, 1, 30.0, clock)
+    visit(hosts, "waits")
+    hosts.begun("busy")
+    for lane in ("rests", "rests and waits"):
+        hosts.rest(lane, 60.0, "HTTP 429")
+    visit(hosts, "rests and waits")
+    assert hosts.states() == {"busy": 1, "waiting": 1, "resting": 2}
+    clock.now += MINUTE + 1
+    assert hosts.states() == {"busy": 1, "waiting": 0, "resting": 0}
+
+
 # ---- turns
 
 
@@ -72,6 +84,15 @@ def test_the_longest_of_three_gaps_counts(
     hosts.ended("a", took)
     assert hosts.ready_at("a") == clock.now + gap
     assert hosts.ready_at("b") == 0.0
+
+
+def test_a_host_has_one_place_until_it_is_known_what_it_allows(clock: Clock) -> None:
+    hosts = Hosts(1.0, 0.0, 2, 30.0, clock, asks_first=True)
+    assert hosts.places("a") == 1
+    hosts.begun("a")
+    assert hosts.places("a") == 1
+    hosts.let_in("a")
+    assert (hosts.places("a"), hosts.places("b")) == (2, 1)
 
 
 def test_a_crawl_delay_has_a_cap_and_can_be_taken_back(hosts: Hosts, clock: Clock) -> None:

@@ -316,6 +316,17 @@ class TableContract:
         assert done.digest_known("sha1:R") == robots
         assert done.digest_known("sha1:A") == capture() and done.digest_known("sha1:N") is None
 
+    def test_the_nearest_and_the_largest_pages(self, done: PageTable) -> None:
+        names = [f"a.example/{name}" for name in "xyz"]
+        done.admit(
+            [child(names[0], SEED, "b.example/"), *(child(each, SEED) for each in names[1:])]
+        )
+        for name, size in zip(names[:2], (7, 9), strict=True):
+            done.write([fetched(name, bytes=size, final=True)])
+        assert [page.url for page in done.first(9)] == [SEED, names[1], names[0]]  # one is new
+        assert [page.url for page in done.first(2)] == [SEED, names[1]]
+        assert done.largest(9) == [(names[1], 9), (names[0], 7)] and len(done.largest(1)) == 1
+
     def test_files_are_as_long_as_what_is_committed(self, done: PageTable) -> None:
         assert done.ends_of_files() == {"a.warc.gz": 100}
         done.write([ArchiveFile(name="a.warc.gz", bytes=150)])  # a request behind the answer

@@ -22,7 +22,10 @@ def asked(port: int) -> Numbers:
     found: Numbers = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            found.setdefault(sample.name, {})[",".join(sample.labels.values())] = sample.value
+            labels = dict(sample.labels)
+            bound = [labels.pop("le")] if "le" in labels else []
+            named = ",".join([*labels.values(), *bound])
+            found.setdefault(sample.name, {})[named] = sample.value
     return found
 
 
@@ -44,3 +47,23 @@ def test_links_and_archive_are_counted() -> None:
         process.communicate(timeout=30)
     assert told["sheaf_archive_bytes"][""] > 1000
     assert told["sheaf_pool"]["to_download"] > 0
+    assert set(told["sheaf_bytes_total"]) == {"sent", "received"}
+    requests = sum(told["sheaf_http_responses_total"].values())
+    assert told["sheaf_bytes_total"]["sent"] > 80 * requests > 0  # a line, a host, an agent each
+    hosts = told["sheaf_hosts"]
+    assert set(hosts) == {"busy", "waiting", "resting"} and sum(hosts.values()) <= 1
+    check_spread(told)
+
+
+def check_spread(told: Numbers) -> None:
+    """As Prometheus reads histograms: bounds that grow, each with all that were quicker."""
+    for stage in ("download", "analyse", "control"):
+        named = {
+            float(key.removeprefix(f"{stage},")): number
+            for key, number in told["sheaf_task_seconds_bucket"].items()
+            if key.startswith(f"{stage},")
+        }
+        numbers = [named[bound] for bound in sorted(named)]
+        assert len(numbers) == 15 and numbers == sorted(numbers)
+        assert numbers[-1] == told["sheaf_task_seconds_count"][stage] > 0
+        assert numbers[-2] > 0 and told["sheaf_task_seconds_sum"][stage] > 0

@@ -20,11 +20,13 @@ from tests.support.worlds.hostile_site import (
     redirect,
     slowly,
 )
+from tools.errors import NothingHarvested
 
 NEXT, THIRD, UNNAMED = (f"127.0.0.{number}" for number in (2, 3, 9))
 CLOCKS = 0.02  # how much two of them may differ, in seconds
 FETCHED = (1, None)
 KIB = 1024
+NOTHING = NothingHarvested.exit_code
 
 
 @pytest.fixture
@@ -46,6 +48,10 @@ def seeds(site: HostileSite, *hosts: str) -> list[str]:
 
 def reset_it(connection: socket, _: object) -> None:
     reset(connection)
+
+
+def the_log(folder: Path) -> str:
+    return (folder / "state-pages" / "log").read_text()
 
 
 def robots(text: str) -> bytes:
@@ -121,6 +127,51 @@ def test_a_host_rests_until_its_robots_txt_can_be_had(
     site.put("/robots.txt", robots(""))
     assert crawl(tmp_path, depth=1) == 0
     assert pages(tmp_path, site.lane()) == dict.fromkeys(["/", "/0", "/1"], FETCHED)
+
+
+def test_robots_txt_is_asked_for_once_however_many_may_ask(
+    site: HostileSite, tmp_path: Path
+) -> None:
+    """All seeds of a host are ready at the same moment."""
+    site.put("/robots.txt", slowly(robots("User-agent: *\nDisallow: /3"), 0.2))
+    targets = [f"/{each}" for each in range(8)]
+    site.put_all(dict.fromkeys(targets, slowly(page(), 0.2)))
+    flags = [word for target in targets for word in ("--seed", site.at(target))]
+    assert crawl(tmp_path, *flags, depth=0, per_host=8, download_workers=8) == 0
+    assert site.targets() == {"/robots.txt": 1, **dict.fromkeys(set(targets) - {"/3"}, 1)}
+    assert site.most_at_once() > 1  # as soon as it is known what they may
+
+
+def test_a_crawl_that_gets_no_robots_txt_says_so_and_gives_up_soon(
+    site: HostileSite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in (HOME, NEXT):
+        site.put("/robots.txt", answer(500, b""), host)
+    begun = monotonic()
+    assert crawl(tmp_path, *seeds(site, HOME, NEXT), start_patience_s=0.5) == NOTHING
+    assert monotonic() - begun < 20
+    remark = "the host is away: robots.txt could not be had: HTTP 500"
+    for host in (HOME, NEXT):
+        assert pages(tmp_path, site.lane(host)) == {"/": (2, remark)}
+        assert site.targets(host) == {"/robots.txt": 1}
+    said, log = capsys.readouterr().err, the_log(tmp_path)
+    assert f"no page was fetched ({remark})" in said and "main.py retry --job pages" in said
+    assert "waiting for 2 hosts, next: 127.0.0." in log and "HTTP 500" in log
+    assert "stays silent for 0 s fail. Ctrl-C stops" in log and "--no-robots does" in log
+
+
+def test_a_silent_host_is_given_up_when_patience_ends(site: HostileSite, tmp_path: Path) -> None:
+    """There are pages of another one, so that only the patience with hosts counts."""
+    put_star(site, NEXT, 2)
+    site.put("/robots.txt", answer(500, b""))
+    patience = {"host_patience_h": 2 / 3600, "start_patience_s": 0}
+    begun = monotonic()
+    assert crawl(tmp_path, *seeds(site, HOME, NEXT), depth=1, **patience) == 0
+    assert 2 < monotonic() - begun < 20
+    assert pages(tmp_path, site.lane(NEXT)) == dict.fromkeys(["/", "/0", "/1"], FETCHED)
+    remark = "the host is away: robots.txt could not be had: HTTP 500"
+    assert pages(tmp_path, site.lane()) == {"/": (2, remark)}
+    assert f"{site.lane()}: 1 page given up ({remark})" in the_log(tmp_path)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])

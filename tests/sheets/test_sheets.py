@@ -25,9 +25,9 @@ from tools.add import Media, Relation
 from tools.errors import StopHarvest, UsageError
 from tools.graphs.sqlite import SqliteGraph
 from tools.sheets import markup
-from tools.sheets import page as sheet_page
 from tools.sheets import write as sheet_module
 from tools.sheets.album import Album, NotShown, smaller
+from tools.sheets.document import document
 from tools.sheets.write import index, page_name, sheet
 from tools.uri import assertion, is_concept
 
@@ -333,7 +333,7 @@ def test_what_an_enemy_writes_is_shown_as_text(world: World, chromium: Browser) 
 def test_the_policy_forbids_what_slips_through(tmp_path: Path, chromium: Browser) -> None:
     page = tmp_path / "page.html"
     enemy = markup.Html("<script>flag=1</script><img src='https://127.0.0.1:1/x'>")
-    page.write_text("".join(sheet_page.document("", [enemy])), encoding="utf-8")
+    page.write_text("".join(document("", [enemy])), encoding="utf-8")
     chromium.open(page)
     assert chromium.value("typeof flag") == "undefined"
     assert len(chromium.value("violations")) == 2

@@ -8,6 +8,7 @@ name another address.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from shutil import disk_usage
 from types import TracebackType
@@ -44,18 +45,18 @@ class Collector:
             yield family(PREFIX + name, metric)
 
     def _tasks(self) -> Iterator[Family]:
-        from prometheus_client.core import CounterMetricFamily, SummaryMetricFamily
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         counts = self._harvest.pools.tally()
         total = CounterMetricFamily(
             f"{PREFIX}tasks", "Tasks that ended", labels=["stage", "outcome"]
         )
-        taken = SummaryMetricFamily(f"{PREFIX}task_seconds", "What tasks took", labels=["stage"])
+        taken = HistogramMetricFamily(f"{PREFIX}task_seconds", "What tasks took", labels=["stage"])
         for stage in (monitor.stage.name for monitor in self._harvest.monitors):
-            ended = {each: timings.tasks(counts, stage, each) for each in timings.OUTCOMES}
-            for outcome, number in ended.items():
-                total.add_metric([stage, outcome], number)
-            taken.add_metric([stage], sum(ended.values()), timings.seconds(counts, stage))
+            for outcome in timings.OUTCOMES:
+                total.add_metric([stage, outcome], timings.tasks(counts, stage, outcome))
+            spread, seconds = timings.spread(counts, stage), timings.seconds(counts, stage)
+            taken.add_metric([stage], spread, seconds)
         yield from (total, taken)
 
     def _now(self) -> Iterator[Family]:
@@ -76,10 +77,13 @@ class Collector:
             return
         traffic = client.traffic
         answers = Metric("Answers by class, of this run", dict(traffic.classes), "class")
-        received = Metric("Bytes of bodies, of this run", {"received": traffic.bytes}, "direction")
-        hosts = Metric("Hosts by what is done with them", {"resting": client.resting()}, "state")
+        both = {"received": traffic.bytes, "sent": traffic.sent}
+        size = Metric("Bytes of requests and of bodies received, of this run", both, "direction")
+        known = Counter({"resting": client.resting()})
+        known.update(self._harvest.job.hosts())
+        hosts = Metric("Hosts by what is done with them", dict(known), "state")
         yield family(f"{PREFIX}http_responses_total", answers)
-        yield family(f"{PREFIX}bytes_total", received)
+        yield family(f"{PREFIX}bytes_total", size)
         yield family(f"{PREFIX}hosts", hosts)
 
 

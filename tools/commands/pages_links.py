@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    from ..jobs.pages_results import STATES
+    from ..pages.page import STATES
 
     settings = settings_of(options)
     with table_of(settings) as table:

@@ -57,6 +57,9 @@ OF_PAGES: Mapping[str, Verb] = {
     "pages words": Verb("pages_words", "tell how often each word stands in the pages"),
     "pages paths": Verb("pages_paths", "tell how a page is reached from the seeds"),
     "pages links": Verb("pages_links", "tell where a page leads"),
+    "pages sheet": Verb(
+        "pages_sheet", "write a page to look at: figures, and pages with their text"
+    ),
     "pages check": Verb("pages_check", "compare archive, index and table, record by record"),
     "pages export": Verb("pages_export", "write pages, or the table, as files for other tools"),
     "pages compare": Verb("pages_compare", "crawl with few and with many workers, and compare"),

@@ -149,17 +149,14 @@ def lane_of(identity: str) -> str:
 
 
 def host_of(identity: str) -> str:
-    """The host without port.
+    """The host without port, which is the domain in a table of pages.
 
-    >>> host_of("h.example:8080/a"), host_of("[::1]:8080/a")
-    ('h.example', '[::1]')
+    >>> host_of("h.example:8080/a"), host_of("[::1]:8080/a"), host_of("h.example?q=:1")
+    ('h.example', '[::1]', 'h.example')
     """
-    lane = lane_of(identity)
+    lane = lane_of(identity).partition("?")[0]
     end = lane.find("]") + 1 or lane.find(":")
     return lane if end < 0 else lane[:end]
-
-
-domain_of = host_of
 
 
 @lru_cache(maxsize=4096)

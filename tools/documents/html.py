@@ -18,6 +18,7 @@ import turbohtml
 
 from .address import resolve
 from .links import FOLLOWED, Link, Links, refresh_of
+from .requisites import OF_ELEMENTS, OF_LINKS, OF_LISTS, in_srcset, in_style
 from .robots_tags import meta_wishes
 
 LONGEST_WORD = 200
@@ -104,6 +105,45 @@ def read(body: bytes, content_type: str | None, address: str) -> Document:
         text_length=text_length,
         has_scripts=has_scripts,
     )
+
+
+def requisites_in(body: bytes, content_type: str | None, address: str) -> list[str]:
+    """The addresses of what a browser would ask for to show it."""
+    tree = _parsed(body, content_type)
+    tree.remove("template")
+    links = Links(_base_of(tree, address), tree.encoding or "UTF-8")
+    for element in tree.iter_elements():
+        for reference in _requisites_of(element):
+            links.add("requisite", reference)
+    return [link.address for link in links]
+
+
+def _requisites_of(element: turbohtml.Element) -> Iterator[str]:
+    tag = element.tag
+    if tag == "style":
+        yield from in_style(element.text)
+    if style := element.attr("style"):
+        yield from in_style(style)
+    if tag == "link" and not OF_LINKS & {*(element.attr("rel") or "").lower().split()}:
+        return
+    for name in OF_ELEMENTS.get(tag, ()):
+        if value := element.attr(name):
+            yield from in_srcset(value) if name in OF_LISTS else (value,)
+
+
+def text_in(body: bytes, content_type: str | None, most: int) -> str:
+    """What a reader sees of it, in one line; at most so many characters."""
+    tree = _parsed(body, content_type)
+    tree.remove(UNREAD)
+    found = tree.find("body")
+    words = (word for each in (found.strings if found is not None else ()) for word in each.split())
+    pieces, length = [], 0
+    for word in words:
+        pieces.append(word)
+        length += len(word) + 1
+        if length > most:
+            break
+    return " ".join(pieces)[:most]
 
 
 def texts_in(body: bytes, content_type: str | None, tag: str) -> Iterator[tuple[str, str]]:

@@ -240,6 +240,10 @@ class Job:
         """Its own, by name; one that ends with _total only ever grows."""
         return {}
 
+    def hosts(self) -> Mapping[str, int]:
+        """How many of those it is polite to by itself are busy, waiting, resting."""
+        return {}
+
     def read(self) -> Mapping[str, int]:
         """How much of its sources was read, and how much could not be."""
         return {}

@@ -4,6 +4,7 @@ table. Its stages are `download`, `analyse` and `control`.
 
 from __future__ import annotations
 
+import logging
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -13,6 +14,7 @@ from threading import Event
 
 from ..archive.origin import Origin
 from ..archive.store import Archive
+from ..base.text import one_line
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
@@ -31,9 +33,11 @@ from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
+from ..pages.notes import is_requisite
 from ..pages.open_table import open_table, place_of
 from ..pages.own_headers import OwnHeaders
-from ..pages.page import Child, Failed, HostNews
+from ..pages.page import FETCHED, Child, Failed, HostNews
+from ..pages.requisites import Requisites
 from ..pages.robots_rules import RobotsRules
 from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
@@ -43,8 +47,10 @@ from ..proxy import Proxies
 from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
-from .pages_results import panels
+from .pages_results import crawl_sheet, panels
 from .pages_watch import Watch, said_of
+
+logger = logging.getLogger(__name__)
 
 
 class PagesJob(Job):
@@ -63,11 +69,16 @@ class PagesJob(Job):
         self._settings, self._crawl, self._table = settings, crawl, table
         self._opened, self._stop = ExitStack(), stop
         self._pools: Pools | None = None  # until it is open
+        self._sheet: Path | None = None  # until it is over
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
         self._hosts = Hosts(
-            pages.delay_s, pages.delay_factor, pages.per_host, pages.crawl_delay_cap_s
+            pages.delay_s,
+            pages.delay_factor,
+            pages.per_host,
+            pages.crawl_delay_cap_s,
+            asks_first=pages.robots == "obey",
         )
         self.client = crawling_client(settings, crawl, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
@@ -77,7 +88,7 @@ class PagesJob(Job):
         archived = Archived(table, pages.archive, pages.max_bytes)
         extract = extract_named(pages.extract)
         most = pages.analyse_max_bytes
-        analyse = Analyse(archived, drop, most, pages.words, extract)
+        analyse = Analyse(archived, drop, most, pages.words, extract, pages.requisites)
         download = self._download(analyse, drop)
         self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
@@ -108,7 +119,8 @@ class PagesJob(Job):
             pages.refetch_after_s is not None,
             self._crawl.plain,
         )
-        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted)
+        others = Requisites(visitor, keeper, table, drop, pages.max_bytes)
+        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted, others)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -152,13 +164,19 @@ class PagesJob(Job):
         if self.transport is not None and not (harvest.was_stopped or harvest.has_work()):
             self._store.close_files()
         write_index(self._table, self._settings.pages.archive)
+        try:
+            self._sheet = crawl_sheet(self._table, self._settings)
+        except HarvestError as error:
+            logger.warning("there is no page to look at: %s", error)
 
     def problem(self, harvest: Harvest) -> HarvestError | None:
-        states = self._table.counts().states
-        if harvest.was_stopped or states.get(1):
+        counts = self._table.counts()
+        if harvest.was_stopped or counts.states.get(FETCHED):
             return None
+        why = one_line(next(iter(counts.reasons), "nothing was left to ask for"))
         return NothingHarvested(
-            "no page was fetched: `python history.py --job pages --failed` says why"
+            f"no page was fetched ({why}). `python history.py --job pages --failed` lists all; "
+            "once that is mended, `python main.py retry --job pages` and start again"
         )
 
     def close(self) -> None:
@@ -168,7 +186,8 @@ class PagesJob(Job):
 
     def failed(self, task: Task, reason: str) -> object:
         news = HostNews(name=lane_of(task.uri), failures=1)
-        return Brought([Failed(url=task.uri, remark=reason), news])
+        page = [] if is_requisite(task.note) else [Failed(url=task.uri, remark=reason)]
+        return Brought([*page, news])
 
     # --- how far it is ---------------------------------------------------------------------
 
@@ -185,6 +204,9 @@ class PagesJob(Job):
             "archive_bytes": Metric("Bytes of the WARC files", size),
         }
 
+    def hosts(self) -> Mapping[str, int]:
+        return self._hosts.states()
+
     def _links(self) -> dict[str, float]:
         counts = self._pools.tally() if self._pools is not None else {}
         return {
@@ -200,7 +222,8 @@ class PagesJob(Job):
     def places(self) -> Mapping[str, str | Path]:
         pages = self._settings.pages
         table = place_of(pages.database, self._settings.state)
-        return {"archive": pages.archive, "page table": table}
+        found: dict[str, str | Path] = {"archive": pages.archive, "page table": table}
+        return found if self._sheet is None else {**found, "to look at": self._sheet}
 
 
 def dropped_by(names: Sequence[str]) -> DropParameters:

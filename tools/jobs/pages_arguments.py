@@ -54,6 +54,7 @@ def _add_how(to: argparse.ArgumentParser) -> None:
     add("--per-host", type=whole, metavar="N", help="requests to one host at a time (1)")
     add("--no-robots", action="store_true", help="ask for what robots.txt forbids too")
     add("--no-sitemaps", action="store_true", help="sitemaps named by robots.txt are not read")
+    add("--requisites", action="store_true", help="keep images, style sheets, scripts of pages too")
     at_once = "at the same time"
     add("--download-workers", type=whole, metavar="N", help=f"pages asked for {at_once} (8)")
     add("--analyse-workers", type=whole, metavar="N", help=f"pages read for links {at_once} (2)")
@@ -71,6 +72,8 @@ def with_flags(settings: PagesSettings, given: argparse.Namespace) -> PagesSetti
         changed["robots"] = "ignore"
     if vars(given).get("no_sitemaps"):
         changed["sitemaps"] = False
+    if vars(given).get("requisites"):
+        changed["requisites"] = True
     settings = replace(settings, **changed)
     check(settings, "pages.")
     return settings

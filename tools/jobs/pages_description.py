@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .shipping import ArchiveShipping
 
 NAME = "pages"
-LINKS, STATUS, REVISITS = "links ", "status ", "revisits "
+LINKS, STATUS, REVISITS, REQUISITES = "links ", "status ", "revisits ", "requisites "
 """How the names of counts begin."""
 
 
@@ -61,6 +61,7 @@ class PagesDescription(Description):
         return (
             Panel("Links", "table", _of(LINKS, counts)),
             Panel("Answers", "table", _of(STATUS, counts)),
+            Panel("Belonging to pages", "table", _of(REQUISITES, counts)),
             Panel("Same content as before", "table", _of(REVISITS, counts)),
             Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
         )
@@ -70,6 +71,7 @@ class PagesDescription(Description):
             "links": dict(_of(LINKS, counts)),
             "answers": dict(_of(STATUS, counts)),
             "revisits": dict(_of(REVISITS, counts)),
+            "requisites": dict(_of(REQUISITES, counts)),
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:

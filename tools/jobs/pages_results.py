@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
+from pathlib import Path
 
 from ..base.text import size
 from ..engine.job import Cell, Panel
-from ..pages.page import Host
+from ..pages.page import STATES, Host
 from ..pages.table import PageTable
+from ..settings import Settings
 
-STATES = {0: "waiting", 1: "fetched", 2: "failed"}
 MOST_HOSTS, MOST_WORDS, MOST_REASONS = 10, 20, 10
 OF_HOSTS = ("pages", "failures", "size", "one takes")
 
@@ -25,6 +26,14 @@ def panels(table: PageTable) -> Sequence[Panel]:
         Panel("Pages by type", "table", _rows(counts.types)[:MOST_REASONS]),
         Panel("Words", "bars", words),
     )
+
+
+def crawl_sheet(table: PageTable, settings: Settings) -> Path:
+    """A page to look at, as the crawl is now."""
+    from ..pages.sheet import write_sheet
+
+    pages = settings.pages
+    return write_sheet(table, pages.archive, pages.analyse_max_bytes, settings.sheets)
 
 
 def _hosts(table: PageTable) -> Iterator[tuple[Cell, ...]]:

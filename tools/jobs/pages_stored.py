@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from ..pages.open_table import visit_table
+from ..pages.page import STATES
 from ..settings import Settings
-from .pages_results import STATES
 
 
 def stored(settings: Settings) -> Mapping[str, int] | None:

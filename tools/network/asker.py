@@ -50,6 +50,7 @@ class Asker:
         try:
             heard, head = self._heard(request, proxy, patience)
             exchange.status, exchange.size = heard.status, len(heard.payload)
+            exchange.sent = len(head) + len(request.body or b"")
         except NO_ADDRESSES as error:
             was_asked = False
             raise GiveUp(f"no web address: {shown(request.url)}") from error

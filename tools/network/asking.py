@@ -43,6 +43,13 @@ class Asking(NamedTuple):
     def name(self) -> str:
         return urlsplit(self.url).hostname or ""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the request, but for what goes to a proxy alone."""
+        parts = urlsplit(self.url)
+        line = len("GET  HTTP/1.1\r\nHost: \r\n\r\n") + len(parts.path + parts.query + parts.netloc)
+        return line + sum(len(name) + len(value) + 4 for name, value in self.headers.items())
+
 
 def read_answer(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
     if not 200 <= response.status < 300:

@@ -235,7 +235,7 @@ class Client:
 
     def _exchange(self, asking: Asking, proxy: str | None, exchange: Exchange) -> Answer:
         response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
-        exchange.status = response.status
+        exchange.status, exchange.sent = response.status, asking.size
         try:
             for count in read_answer(response, asking):
                 exchange.size += count

@@ -16,6 +16,7 @@ class Exchange:
     host: str
     status: int = 0  # 0: no answer
     size: int = 0
+    sent: int = 0
     seconds: float = 0.0
 
     def tell(self, method: str, url: str, proxy: str | None) -> None:

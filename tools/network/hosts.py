@@ -6,6 +6,9 @@ a pause, rests for a while that grows, and costs nobody an attempt; one answer a
 If everybody fails it is our own line, and no host is blamed. Nobody waits here: who hands the work
 out asks when. Memory is for those at work or in trouble, however many were seen.
 
+With `asks_first` a host gets one request at a time until `let_in` says that it is known what it
+allows: whoever asks for its rules does so alone.
+
 Limit: where robots.txt asks for more than the usual delay, that number is kept for each host.
 """
 
@@ -27,9 +30,10 @@ FEW = 4096  # hosts; fewer are not worth looking for idle ones
 class Host:
     """What is known of one."""
 
-    __slots__ = ("fails_since", "failures", "ready", "reason", "rest", "under_way")
+    __slots__ = ("fails_since", "failures", "is_known", "ready", "reason", "rest", "under_way")
 
     def __init__(self) -> None:
+        self.is_known = False  # what it allows
         self.under_way = 0
         self.ready = 0.0
         self.failures = 0  # of the network, in a row
@@ -54,9 +58,11 @@ class Hosts:
         per_host: int,
         crawl_delay_cap_s: float,
         clock: Callable[[], float] = time.monotonic,
+        asks_first: bool = False,
     ) -> None:
         self._delay, self._factor, self._per_host = delay_s, delay_factor, per_host
         self._cap = crawl_delay_cap_s
+        self._asks_first = asks_first
         self._clock = clock
         self._lock = Lock()
         self._hosts: dict[str, Host] = {}
@@ -74,7 +80,10 @@ class Hosts:
 
     def places(self, lane: str) -> int:
         """How many requests it may get at the same time."""
-        return self._per_host
+        if not self._asks_first:
+            return self._per_host
+        host = self._hosts.get(lane)
+        return self._per_host if host is not None and host.is_known else 1
 
     def begun(self, lane: str) -> None:
         with self._lock:
@@ -98,6 +107,12 @@ class Hosts:
             self._crawl_delays.pop(lane, None)
             if seconds > self._delay:
                 self._crawl_delays[lane] = min(seconds, self._cap)
+
+    def let_in(self, lane: str) -> None:
+        """What it allows is known now."""
+        with self._lock:
+            if (host := self._hosts.get(lane)) is not None:
+                host.is_known = True
 
     def answered(self, lane: str) -> None:
         """The host is well: its next failure counts as the first."""
@@ -141,6 +156,16 @@ class Hosts:
             hosts = [(lane, self._hosts[lane]) for lane in self._in_trouble]
             found = [(lane, host.ready_at(), host.reason) for lane, host in hosts]
         return sorted((each for each in found if each[1] > now), key=lambda each: each[1])
+
+    def states(self) -> dict[str, int]:
+        """How many are asked now, have their pause between two requests, or are left alone."""
+        now = self._clock()
+        with self._lock:
+            hosts = list(self._hosts.values())
+        others = [host for host in hosts if not host.under_way]
+        resting = sum(host.rest is not None and host.rest.until > now for host in others)
+        later = sum(host.ready_at() > now for host in others)
+        return {"busy": len(hosts) - len(others), "waiting": later - resting, "resting": resting}
 
     def silent_for(self, lane: str) -> float:
         """Seconds since it began to fail or to ask for pauses; 0 if it is well."""

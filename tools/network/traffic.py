@@ -17,11 +17,13 @@ OTHERS = "other hosts"
 
 
 class Traffic:
-    """`requests`, `bytes` and `classes` (of answers: 2xx, 4xx, none) count from the beginning."""
+    """`requests`, `sent` and `bytes` (of requests, of bodies that came) and `classes` (of answers:
+    2xx, 4xx, none) count from the beginning."""
 
     def __init__(self) -> None:
         self.requests = 0
         self.bytes = 0
+        self.sent = 0
         self.classes: Counter[str] = Counter()
         self._hosts: dict[str, tuple[int, int]] = {}
         self._lock = Lock()
@@ -30,6 +32,7 @@ class Traffic:
         with self._lock:
             self.requests += 1
             self.bytes += exchange.size
+            self.sent += exchange.sent
             self.classes[f"{exchange.status // 100}xx" if exchange.status else "none"] += 1
             is_known = exchange.host in self._hosts or len(self._hosts) < MOST_HOSTS
             host = exchange.host if is_known else OTHERS

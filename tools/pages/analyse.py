@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..documents.address import DropParameters, identity
-from ..documents.html import Document, is_html, read
+from ..documents.html import Document, is_html, read, requisites_in
 from ..documents.links import Link as Found
 from ..documents.links import header_links
 from ..documents.robots_tags import header_wishes
 from ..documents.sitemap import read_sitemap
 from ..engine.stage import Done, Task
+from ..engine.stage import Found as Wanted
 from .brought import Brought
+from .found import requisites_found
 from .notes import is_sitemap
 from .page import Analysed, Link
 
 logger = logging.getLogger(__name__)
 
+MOST_REQUISITES = 1000  # of a page
 NEEDS_BROWSER = "nothing to read without scripts"
 
 
@@ -57,13 +60,16 @@ class Analyse:
         max_bytes: int,
         counts_words: bool = True,
         extract: Extract | None = None,
+        wants_requisites: bool = False,
     ) -> None:
-        """`archived` gives a page's answer back when its task lost it."""
+        """`archived` gives a page's answer back when its task lost it; `wants_requisites`: what
+        belongs to a page is asked for, too."""
         self._archived = archived
         self._drop = drop
         self._max_bytes = max_bytes
         self._counts_words = counts_words
         self._extract = extract
+        self._wants_requisites = wants_requisites
 
     def __call__(self, task: Task) -> Done:
         body = task.luggage if isinstance(task.luggage, Body) else self._archived(task.uri)
@@ -71,7 +77,8 @@ class Analyse:
             return Done("to_download")
         analysed = self.read(task, body)
         tally, links = tally_of(analysed), tuple(analysed.links)
-        return Done("to_control", records=Brought([analysed]), tally=tally, luggage=links)
+        found = list(self._requisites(task, body)) if self._wants_requisites else ()
+        return Done("to_control", found, Brought([analysed]), tally, luggage=links)
 
     def read(self, task: Task, body: Body) -> Analysed:
         if is_sitemap(task.note):
@@ -99,6 +106,12 @@ class Analyse:
             remark=remark or (NEEDS_BROWSER if document.needs_browser else None),
             extra=extra,
         )
+
+    def _requisites(self, task: Task, body: Body) -> Iterator[Wanted]:
+        is_small = len(body.content) <= self._max_bytes
+        if is_small and not is_sitemap(task.note) and is_html(body.content_type, body.content):
+            found = requisites_in(body.content, body.content_type, body.address)
+            yield from requisites_found(found[:MOST_REQUISITES], self._drop, task.depth)
 
     def _of_sitemap(self, body: Body) -> list[Link]:
         found = read_sitemap(body.content, body.content_type)

@@ -37,14 +37,14 @@ class Archived:
     def __init__(self, table: PageTable, folder: Path, most_bytes: int) -> None:
         self._table = table
         self._folder = folder
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes
 
     def __call__(self, url: str) -> Body | None:
         """The latest answer of a page, for the analysis; None if none can be read."""
         try:
             if (found := self.latest(url)) is None:
                 return None
-            return Body(found.address, found.headers, found.body(self._most_bytes))
+            return Body(found.address, found.headers, found.body(self.most_bytes))
         except GiveUp:
             return None
 
@@ -65,7 +65,7 @@ class Archived:
 
     def _read(self, capture: Capture) -> Kept:
         try:
-            return read(self._folder, _place(capture), self._most_bytes)
+            return read(self._folder, _place(capture), self.most_bytes)
         except Damaged:
             files = (file for file in self._table.files() if file.shipped_at)
             if capture.file in {file.name for file in files}:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
-from ..documents.address import domain_of
+from ..documents.address import host_of
 from ..documents.links import FOLLOWED
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps, trap_of
@@ -106,7 +106,7 @@ class Control:
         except KeyError:
             verdict = self._judged(link)
         if verdict is None and self._traps.has_same:
-            trap = self._traps.same_again(domain_of(link.url))
+            trap = self._traps.same_again(host_of(link.url))
             return f"trap: {trap}" if trap else None
         return verdict
 
@@ -130,7 +130,7 @@ class Control:
         known = self._table.known([*found])
         kept = {}
         for url, child in found.items():
-            reason = None if url in known else self._traps.let_in(domain_of(url))
+            reason = None if url in known else self._traps.let_in(host_of(url))
             if reason is None:
                 kept[url] = child
             else:

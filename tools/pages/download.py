@@ -7,6 +7,7 @@ one that says no. What is not the same page is another one: a redirect there is 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..archive.record import REVISIT
@@ -22,7 +23,7 @@ from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
-from .notes import address_in, is_sitemap
+from .notes import address_in, is_requisite, is_sitemap
 from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
 from .table import PageTable
@@ -60,6 +61,7 @@ class Download:
         traps: HostTraps,
         drop: DropParameters,
         wanted: Wanted,
+        requisites: Callable[[Visit], Done],
     ) -> None:
         self._visitor = visitor
         self._keeper = keeper
@@ -69,6 +71,7 @@ class Download:
         self._traps = traps
         self._drop = drop
         self._wanted = wanted
+        self._requisites = requisites
 
     def __call__(self, task: Task) -> Done:
         address = address_in(task.note) if task.note else address_of(task.uri, "https")
@@ -80,7 +83,7 @@ class Download:
                 return self._robots.read(visit)
             if (rule := rules.rule_for(address)) is not None:
                 raise GiveUp(f"robots.txt: {rule}")
-        return self._page(visit)
+        return self._requisites(visit) if is_requisite(task.note) else self._page(visit)
 
     def _page(self, visit: Visit) -> Done:
         known = self._table.page(visit.task.uri) if self._wanted.refetches else None

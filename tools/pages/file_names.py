@@ -12,7 +12,7 @@ import re
 from pathlib import PurePosixPath
 
 from ..archive.names import label
-from .page import domain_of
+from ..documents.address import host_of
 
 LONGEST, DEEPEST = 120, 20  # characters of a name; folders below the host's
 STRANGE = re.compile(r"[^A-Za-z0-9._,=+@%-]")
@@ -38,16 +38,16 @@ def file_of(url: str, content_type: str | None) -> PurePosixPath:
     if len(folders) > DEEPEST:
         folders = [*folders[: DEEPEST - 1], _digest("/".join(folders))]
     safe = [_safe(each, LONGEST) for each in folders]
-    return PurePosixPath(host_of(url), *safe, _safe(name, LONGEST - len(ending)) + ending)
+    return PurePosixPath(folder_of(url), *safe, _safe(name, LONGEST - len(ending)) + ending)
 
 
-def host_of(url: str) -> str:
+def folder_of(url: str) -> str:
     """A host and each of its ports have folders of their own.
 
-    >>> host_of("[::1]:80/x"), host_of("../x")
+    >>> folder_of("[::1]:80/x"), folder_of("../x")
     ('--1-80', '_.-5ec1f7e7')
     """
-    domain = domain_of(url)
+    domain = host_of(url)
     host = url.partition("/")[0].partition("?")[0]
     port = host[len(domain) :].removeprefix(":")
     return label(domain) + (f"-{port}" if port.isdecimal() else "")
@@ -66,7 +66,7 @@ def apart(file: PurePosixPath, url: str) -> PurePosixPath:
 
 def by_itself(url: str) -> PurePosixPath:
     """Where a page has the name of its folder. No other folder is called `~`."""
-    return PurePosixPath(host_of(url), "~", _digest(url))
+    return PurePosixPath(folder_of(url), "~", _digest(url))
 
 
 def _safe(text: str, longest: int) -> str:

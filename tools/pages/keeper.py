@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime
 
 from ..archive.record import Earlier, Exchange, Packed, pack, payload_digest
-from ..documents.address import domain_of
+from ..documents.address import host_of
 from ..network.response import Response
 from .archived import NOT_PAGES
 from .brought import Answered
@@ -72,7 +72,7 @@ def _exchange(response: Response, asked_at: float) -> Exchange:
 
 def _answered(visit: Visit, response: Response, packed: Packed) -> Answered:
     return Answered(
-        domain=domain_of(visit.task.uri),
+        domain=host_of(visit.task.uri),
         address=response.url,
         time=moment(visit.begun),
         status=response.status,

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 NEW, FETCHED, FAILED = 0, 1, 2
+STATES = {NEW: "waiting", FETCHED: "fetched", FAILED: "failed"}
 """The states of a page. A row is new before its download begins, and until it is analysed."""
 
 PagePath = tuple[str, ...]
@@ -26,17 +27,6 @@ def moment(seconds: float) -> str:
     """
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return f"{text.removesuffix('+00:00')}Z"
-
-
-def domain_of(url: str) -> str:
-    """Without the port.
-
-    >>> domain_of("docs.python.org:8080/3/os.html"), domain_of("[::1]:80/x"), domain_of("a.b?q=:1")
-    ('docs.python.org', '[::1]', 'a.b')
-    """
-    host = url.partition("/")[0].partition("?")[0]
-    end = host.rfind("]") + 1
-    return host[:end] + host[end:].partition(":")[0]
 
 
 WALKS_NO_LINK = frozenset({"redirect", "refresh"})

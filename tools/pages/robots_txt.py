@@ -15,6 +15,7 @@ from ..network.robots import MOST_OF_A_FILE, Rules
 from .brought import Brought
 from .found import found_of
 from .keeper import Keeper
+from .notes import is_requisite
 from .page import Captured, Child, Controlled, Link, Record
 from .robots_rules import RobotsRules
 from .visit import Visit, Visitor, sent_to
@@ -47,7 +48,8 @@ class RobotsTxt:
         is_there = 200 <= response.status < 300
         text = response.body[:MOST_OF_A_FILE].decode("utf-8-sig", "replace") if is_there else ""
         rules, news = self._known.learn(visit.lane, text)
-        sitemaps = self._sitemaps(visit.address, rules) if visit.task.depth == 0 else []
+        is_near = visit.task.depth == 0 and not is_requisite(visit.task.note)
+        sitemaps = self._sitemaps(visit.address, rules) if is_near else []
         rows = [Child(link.url, link.address) for link in sitemaps]
         records: list[Record] = [Captured(captures=()), news]
         records.append(Controlled(url=visit.task.uri, children=rows))
@@ -69,7 +71,7 @@ class RobotsTxt:
         """Named by the hosts of these, as far as their rules are known: a crash may have come
         between that and what follows from it."""
         known = {lane_of(identity(each)): each for each in seeds}
-        rules = ((each, self._known.of(lane)) for lane, each in known.items())
+        rules = ((each, self._known.so_far(lane)) for lane, each in known.items())
         return [link for each, found in rules if found for link in self._sitemaps(each, found)]
 
     def _sitemaps(self, address: str, rules: Rules) -> list[Link]:

@@ -40,6 +40,7 @@ class PagesSettings:
     task_timeout_s: float = bounded(300.0, above=0, most=YEAR_S)
     scan_s: float = bounded(300.0, above=0, most=DAY_S)
     host_patience_h: float = bounded(6.0, least=0, most=24 * 366)
+    start_patience_s: float = bounded(300.0, least=0, most=YEAR_S)
     # places
     database: str = "sqlite:pages.db"
     password_file: Path | None = None
@@ -53,6 +54,7 @@ class PagesSettings:
     robots: str = "obey"
     nofollow: bool = True
     sitemaps: bool = True
+    requisites: bool = False
     # politeness
     delay_s: float = bounded(1.0, least=0, most=DAY_S)
     delay_factor: float = bounded(1.0, least=0, most=1000)

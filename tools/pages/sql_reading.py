@@ -40,6 +40,12 @@ class SqlReading(ABC):
         rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
         return map(_page, rows)
 
+    def first(self, most: int) -> list[Page]:
+        return [_page(row) for row in self._ask(say.READ_FIRST, most=most)]
+
+    def largest(self, most: int) -> list[tuple[str, int]]:
+        return [(row[0], row[1]) for row in self._ask(say.READ_LARGEST, most=most)]
+
     def path_of(self, url: str) -> PagePath:
         rows = self._ask(say.READ_PATHS_OF, url=url)
         return tuple(orjson.loads(rows[0][0])[0]) if rows else ()

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from ..documents.address import host_of
 from ..errors import StateDamaged, UsageError
 from . import statements as say
 from .page import (
@@ -29,7 +30,6 @@ from .page import (
     PagePath,
     Record,
     Unchanged,
-    domain_of,
     moment,
 )
 from .paths import merged
@@ -175,7 +175,7 @@ class SqlTable(SqlReading):
             if merged(url, paths, offered, self._paths_kept):
                 shortest = len(paths[0])
                 if depth is None:
-                    new.append((url, domain_of(url), addresses[url], shortest, as_json(paths)))
+                    new.append((url, host_of(url), addresses[url], shortest, as_json(paths)))
                 else:
                     changed.append((url, shortest, as_json(paths)))
                     if shortest < depth:

@@ -208,6 +208,9 @@ READ_KNOWN = f"SELECT url, state, depth, {{fetched_at}} FROM pages WHERE url IN 
 READ_PAGE = f"SELECT {_PAGE} FROM pages WHERE url = :url"
 READ_PAGES = f"""SELECT {_PAGE} FROM pages
     WHERE url > :after AND url >= :first AND url < :last ORDER BY url LIMIT {PAGE}"""
+READ_FIRST = f"SELECT {_PAGE} FROM pages WHERE state > 0 ORDER BY depth, id LIMIT :most"
+READ_LARGEST = """SELECT url, bytes FROM pages WHERE bytes IS NOT NULL
+    ORDER BY bytes DESC, url LIMIT :most"""
 READ_LINKS = f"{_LINKING} AND url = :url"
 READ_LINKING = f"{_LINKING} AND id > :after AND depth <= :depth ORDER BY id LIMIT {PAGE}"
 READ_CAPTURES = f"""SELECT {_CAPTURE} FROM captures JOIN pages ON pages.id = captures.page

@@ -105,6 +105,12 @@ class PageTable(Protocol):
     def pages(self, below: str = "") -> Iterator[Page]:
         """All of them by url, or those that begin so."""
 
+    def first(self, most: int) -> list[Page]:
+        """Fetched or failed, those nearest to a seed first."""
+
+    def largest(self, most: int) -> list[tuple[str, int]]:
+        """Urls and bytes."""
+
     def captures(self, url: str) -> list[Capture]: ...
 
     def captures_in(self, file: str) -> Iterator[tuple[str | None, Capture]]:

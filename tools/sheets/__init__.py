@@ -1,1 +1,1 @@
-"""Pages to look at: concepts with their relations and media."""
+"""Pages to look at: concepts with their relations and media, crawls with their pages."""

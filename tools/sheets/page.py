@@ -6,26 +6,20 @@ Nothing here reads the graph or writes a file; pictures and sounds come from an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from .. import uri
 from ..add import Media, Relation
-from ..base.text import one_line
 from ..media.credits import licence_name
 from .album import Album, NotShown
+from .document import chips, counted, document, text_of
 from .markup import Html, element, joined, outward
 
 LARGE, SMALL = 1280, 320  # sides of pictures in pixels: of the concept, of its relations
 SHOWN = 18  # relations of one type that are seen at once, with files or without
 LISTED = 300  # of the others, those that are on the page at all
-LONGEST = 200  # characters of a text from outside
-POLICY = (
-    "default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'"
-)
 SECTIONS = {"image": "Pictures", "visual": "Moving pictures", "audio": "Sounds"}
 WORDS = {"image": "picture", "visual": "gif", "audio": "sound", "relation": "relation"}
 
@@ -45,21 +39,6 @@ class View(NamedTuple):
     def counts(self) -> dict[str, int]:
         kinds = {kind: sum(each.kind == kind for each in self.media) for kind in SECTIONS}
         return kinds | {"relation": len(self.relations)}
-
-
-def document(title: str, body: Iterable[Html]) -> Iterator[str]:
-    style = Html(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n'
-    yield element("meta", charset="utf-8")
-    yield element("meta", http_equiv="Content-Security-Policy", content=POLICY)
-    yield element("meta", name="viewport", content="width=device-width, initial-scale=1")
-    yield element("meta", name="referrer", content="no-referrer")
-    yield element("meta", name="color-scheme", content="light dark")
-    yield element("link", rel="icon", href="data:,")
-    yield element("title", text_of(title)) + element("style", style)
-    yield "\n</head>\n<body>\n"
-    yield from (f"{piece}\n" for piece in body)
-    yield "</body>\n</html>\n"
 
 
 # --- the page of a concept ---------------------------------------------------------------------
@@ -216,16 +195,7 @@ def _cover(view: View, album: Album) -> Html:
 
 
 def _chips(counts: dict[str, int]) -> Html:
-    chips = (counted(number, WORDS[kind]) for kind, number in counts.items() if number)
-    return element("ul", *(element("li", each) for each in chips), class_="chips")
-
-
-def counted(number: int, word: str) -> str:
-    """
-    >>> counted(1, "gif"), counted(1200, "sound")
-    ('1 gif', '1,200 sounds')
-    """
-    return f"{number:,} {word if number == 1 else word + 's'}"
+    return chips(counted(number, WORDS[kind]) for kind, number in counts.items() if number)
 
 
 def in_words(relation: str) -> str:
@@ -234,9 +204,3 @@ def in_words(relation: str) -> str:
     ('is a', 'has first subevent')
     """
     return re.sub(r"(?<=.)(?=[A-Z])", " ", relation).lower()
-
-
-def text_of(text: str) -> str:
-    """What a page shows of a text from outside: one line, not too long."""
-    line = one_line(text)
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

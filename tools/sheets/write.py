@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ..add import Graph, Media, unseen
-from ..base.files import write_whole
-from ..errors import StopHarvest
 from ..graphs.copy import batches
 from ..media.graph_credits import BATCH, require_known
 from .album import Album
+from .document import write
 from .page import Address, View, card, concept_page, index_page
 
 INDEX = "index.html"
@@ -51,7 +50,7 @@ def index(
         totals.update(view.counts)
         relations.update(each.uri for each in view.relations)
         tick(1)
-    return _write(folder / INDEX, index_page(cards, totals | {"relation": len(relations)}))
+    return write(folder / INDEX, index_page(cards, totals | {"relation": len(relations)}))
 
 
 def view_of(graph: Graph, concept: str) -> View:
@@ -91,13 +90,4 @@ def _addresses(folder: Path, concepts: Collection[str]) -> Address:
 
 def _write_sheet(view: View, media: Path, folder: Path, to: Address, index: str | None) -> Path:
     page = concept_page(view, Album(media), to, index)
-    return _write(folder / page_name(view.concept), page)
-
-
-def _write(path: Path, pieces: Iterable[str]) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (piece.encode() for piece in pieces), durable=False)
-    except OSError as error:
-        raise StopHarvest(f"{path.parent} cannot be written: {error.strerror}") from error
-    return path
+    return write(folder / page_name(view.concept), page)
