@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from socket import socket
+from statistics import fmean
 from time import monotonic
 
 import pytest
@@ -61,12 +62,20 @@ def test_every_host_has_its_pauses(site: HostileSite, tmp_path: Path) -> None:
     begun = monotonic()
     settings = {"delay_s": 0.2, "crawl_delay_cap_s": 0.5, "per_host": 1}
     crawl(tmp_path, *seeds(site, HOME, NEXT, THIRD), depth=1, **settings)
-    assert min(site.gaps(HOME)) > 0.2 - CLOCKS
-    assert min(site.gaps(NEXT)) > 0.4 - CLOCKS
-    assert min(site.gaps(THIRD)) > 0.5 - CLOCKS
-    for host in (HOME, NEXT, THIRD):
+    for host, delay in ((HOME, 0.2), (NEXT, 0.4), (THIRD, 0.5)):
+        beats = site.beats(host)
+        assert min(beats) > delay / 2  # a busy machine reads a request later than it was sent
+        assert fmean(beats) > 0.9 * delay
         assert site.most_at_once(host) == 1 and site.targets(host).total() == 8
     assert monotonic() - begun < 7 * 0.5 + 4  # all three at the same time
+
+
+def test_a_delay_counts_from_the_beginning_of_a_request(site: HostileSite, tmp_path: Path) -> None:
+    """So a host that takes its time is still asked as often as it may be."""
+    put_star(site, HOME, 6, slowly(page(), 0.3))
+    crawl(tmp_path, *seeds(site, HOME), depth=1, delay_s=0.5, delay_factor=0, per_host=1)
+    beats = site.beats(HOME)[2:]
+    assert 0.45 < fmean(beats) and min(beats) < 0.7
 
 
 def test_a_host_has_no_more_requests_at_once_than_places(site: HostileSite, tmp_path: Path) -> None:
