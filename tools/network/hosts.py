@@ -1,10 +1,11 @@
 """When each of very many hosts may be asked next, and which are left alone.
 
-Promise: from the beginning of a request to that of the next of its host at least as much time passes
-as the user and the host's robots.txt ask for, and from its end as much as its slowness does. A host that fails again and again, or asks for
-a pause, rests for a while that grows, and costs nobody an attempt; one answer and all is forgiven.
-If everybody fails it is our own line, and no host is blamed. Nobody waits here: who hands the work
-out asks when. Memory is for those at work or in trouble, however many were seen.
+Promise: from the beginning of a request to that of the next of its host at least as much time
+passes as the user and its robots.txt ask for, and from its end as much as its slowness does. A host
+that fails again and again, or asks for a pause, rests for a while that grows, and costs nobody an
+attempt; one answer and all is forgiven. If everybody fails it is our own line, and no host is
+blamed. Nobody waits here: who hands the work out asks when. Memory is for those at work or in
+trouble, however many were seen.
 
 Limit: where robots.txt asks for more than the usual delay, that number is kept for each host.
 """
