@@ -181,6 +181,7 @@ class Clock:
         except Exception:
             logger.exception("what became of %s could not be reported", outcome.name)
 
+
 def _is_full_minute(moment: datetime) -> bool:
     return moment.second == moment.microsecond == 0
 
