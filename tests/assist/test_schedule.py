@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 import time
@@ -20,7 +19,8 @@ from hypothesis import strategies as st
 
 from tests.support.command import ROOT, clean_environment
 from tests.support.needs import missing
-from tools.assist.schedule import Clock, Outcome, Slots, parse
+from tools.assist.schedule import Clock, Outcome
+from tools.assist.slots import Slots, parse
 from tools.errors import UsageError
 
 EVERY_HOUR, EVERY_THIRD, EVERY_MINUTE = "0 * * * *", "0 */3 * * *", "* * * * *"
@@ -294,7 +294,7 @@ def test_what_ends_within_the_patience_is_told_and_later_it_is_not() -> None:
     clock.add("late", EVERY_MINUTE, work)
     clock.start()
     (piece,) = clock._pieces
-    piece.job.modify(next_run_time=datetime.now(UTC))
+    clock._begin(piece)
     assert has_begun.wait(30)
     clock.close(0.05)
     may_end.set()
@@ -405,13 +405,22 @@ def test_weekdays_are_those_of_a_crontab(weekday: str, days: set[str]) -> None:
     assert found == days
 
 
-def test_apscheduler_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock(lambda _: None)
-    clock.add("good", EVERY_HOUR, str)
-    with caplog.at_level(logging.INFO):
-        clock.start()
-        clock.close(1)
-    assert caplog.records == []
+def test_the_usual_times_need_nothing_before_a_minute_is_full() -> None:
+    """An import that takes as long as a short run."""
+    code = """
+import sys
+from tools.assist.schedule import Clock
+clock = Clock(print)
+clock.add("good", "0 * * * *", str)
+clock.start()
+clock._pieces[0].due = clock._pieces[0].due.max.replace(tzinfo=clock._pieces[0].due.tzinfo)
+clock.tick()
+clock.close(1)
+print("apscheduler" in sys.modules)
+"""
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_work_can_be_hastened_and_waited_for() -> None:

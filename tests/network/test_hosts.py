@@ -72,17 +72,19 @@ def test_a_host_has_so_many_places(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    "took, asked, gap", [(0.1, None, 1.0), (3.0, None, 6.0), (0.1, 5.0, 5.0), (9.0, 5.0, 18.0)]
+    "took, asked, gap", [(0.1, None, 1.0), (3.0, None, 9.0), (0.1, 5.0, 5.0), (9.0, 5.0, 27.0)]
 )
 def test_the_longest_of_three_gaps_counts(
     hosts: Hosts, clock: Clock, took: float, asked: float | None, gap: float
 ) -> None:
-    if asked is not None:
-        hosts.crawl_delay("a", asked)
+    """From the beginning of a request, and what its slowness asks for from its end."""
+    begun = clock.now
     hosts.begun("a")
+    if asked is not None:
+        hosts.crawl_delay("a", asked)  # it is read meanwhile
     clock.now += took
     hosts.ended("a", took)
-    assert hosts.ready_at("a") == clock.now + gap
+    assert hosts.ready_at("a") == begun + gap
     assert hosts.ready_at("b") == 0.0
 
 
@@ -93,6 +95,27 @@ def test_a_host_has_one_place_until_it_is_known_what_it_allows(clock: Clock) -> 
     assert hosts.places("a") == 1
     hosts.let_in("a")
     assert (hosts.places("a"), hosts.places("b")) == (2, 1)
+
+
+def test_requests_at_the_same_time_begin_one_after_the_other(clock: Clock) -> None:
+    hosts = Hosts(1.0, 0.0, 2, 30.0, clock)
+    hosts.begun("a")
+    assert hosts.ready_at("a") == 1001.0
+    clock.now = 1001.0
+    hosts.begun("a")
+    clock.now = 1001.5
+    hosts.ended("a", 1.5)
+    assert hosts.ready_at("a") == 1002.0
+
+
+def test_who_begins_late_is_followed_late(hosts: Hosts, clock: Clock) -> None:
+    """A task may wait for its worker, or send several requests."""
+    hosts.begun("a")
+    clock.now += 0.7
+    hosts.asking("a")
+    clock.now += 0.1
+    hosts.ended("a", 0.1)
+    assert hosts.ready_at("a") == 1001.7
 
 
 def test_a_crawl_delay_has_a_cap_and_can_be_taken_back(hosts: Hosts, clock: Clock) -> None:

@@ -23,6 +23,7 @@ from tools.network import limits
 from tools.network.budgets import DAY_S
 from tools.network.client import Client
 from tools.network.limits import Limit, Limits, Rests, Turns, merged
+from tools.network.rates import Rates
 from tools.network.settings import HttpSettings
 
 HOST = "pictures.example"
@@ -46,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(time, "time", lambda: clock.wall)
     monkeypatch.setattr(time, "monotonic", lambda: clock.steady)
-    monkeypatch.setattr(limits, "_now", lambda bucket: int(clock.steady * 1000))
+    monkeypatch.setattr(Rates, "_now", lambda _: int(clock.steady * 1000))
     return clock
 
 

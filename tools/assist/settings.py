@@ -28,7 +28,7 @@ class ClockSettings:
 
     def check(self, where: str) -> None:
         for name in ("snapshot", "sample", "retry"):
-            _require_times(getattr(self, name), where + name)
+            require_times(getattr(self, name), where + name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class NoticeSettings:
         return replace(self, urls=tuple(line for line in lines if not line.startswith("#")))
 
     def check(self, where: str) -> None:
-        _require_times(self.progress_times, f"{where}progress_times")
+        require_times(self.progress_times, f"{where}progress_times")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,10 @@ class AssistSettings(Protocol):
     def transport(self) -> TransportSettings: ...
 
 
-def _require_times(times: str, name: str) -> None:
+def require_times(times: str, name: str) -> None:
+    """Such as a crontab has, or none."""
     if times.strip() in ("", *USUAL_TIMES):
         return
-    from .schedule import parse  # it takes a scheduler with it
+    from .slots import parse  # it takes a scheduler with it
 
     parse(times.strip(), name)

@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from tqdm import tqdm
-
 from .program import PACKAGE, as_typed_here
 from .say import nobody_reads
 
@@ -53,6 +51,8 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = self.format(record)
+        from tqdm import tqdm  # whose import a quiet run need not wait for
+
         try:
             tqdm.write(line, file=sys.stderr)
         except BrokenPipeError:

@@ -246,15 +246,14 @@ def _words_of(tree: turbohtml.Document) -> tuple[dict[str, int], int]:
 
 
 def _count(text: str, counts: Counter[str]) -> None:
-    """Those that `WORD` finds, in lower case. Most are ASCII, and found as bytes in a third of the
+    """Those that `WORD` finds, in lower case. Most are ASCII, and parted as bytes in a third of the
     time; only what stands between two ASCII marks and is not has to be looked at as text."""
-    encoded = text.replace("\xa0", " ").encode("utf-8", "surrogatepass")
-    tokens = Counter(encoded.translate(FOLDED).split())
+    encoded = text.replace("\xa0", " ").encode("utf-8", "surrogatepass").translate(FOLDED)
+    tokens = Counter(encoded.decode("utf-8", "surrogatepass").split())
     others = {token: tokens.pop(token) for token in [*tokens] if not token.isascii()}
-    words = b" ".join(tokens).decode("ascii").split()
-    counts.update(dict(zip(words, tokens.values(), strict=True)))
+    counts.update(tokens)
     for token, number in others.items():
-        for word in WORD.findall(token.decode("utf-8", "surrogatepass")):
+        for word in WORD.findall(token):
             counts[word.lower()] += number
 
 

@@ -20,7 +20,7 @@ class Gate(Protocol):
         """One of this lane was handed out."""
 
     def ended(self, lane: str, seconds: float) -> None:
-        """It has moved on, failed or gone back, so long after it was handed out."""
+        """It has moved on, failed or gone back; it was at work for so long."""
 
 
 class Open:

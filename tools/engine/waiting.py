@@ -125,7 +125,8 @@ class Waiting:
     def ended(self, task: Task) -> None:
         """It is in no `on_` pool any more."""
         if lanes := self._lanes.get(task.stage.waiting):
-            lanes.end(task.lane or "", time.monotonic() - task.begun)
+            seconds = time.monotonic() - task.begun if task.seconds is None else task.seconds
+            lanes.end(task.lane or "", seconds)
 
     def lane_changed(self, lane: str) -> None:
         for lanes in self._lanes.values():

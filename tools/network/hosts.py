@@ -1,10 +1,11 @@
 """When each of very many hosts may be asked next, and which are left alone.
 
-Promise: from the end of a request to the next one of its host at least as much time passes as the
-user, the host's robots.txt and its slowness ask for. A host that fails again and again, or asks for
-a pause, rests for a while that grows, and costs nobody an attempt; one answer and all is forgiven.
-If everybody fails it is our own line, and no host is blamed. Nobody waits here: who hands the work
-out asks when. Memory is for those at work or in trouble, however many were seen.
+Promise: from the beginning of a request to that of the next of its host at least as much time
+passes as the user and its robots.txt ask for, and from its end as much as its slowness does. A host
+that fails again and again, or asks for a pause, rests for a while that grows, and costs nobody an
+attempt; one answer and all is forgiven. If everybody fails it is our own line, and no host is
+blamed. Nobody waits here: who hands the work out asks when. Memory is for those at work or in
+trouble, however many were seen.
 
 With `asks_first` a host gets one request at a time until `let_in` says that it is known what it
 allows: whoever asks for its rules does so alone.
@@ -30,11 +31,15 @@ FEW = 4096  # hosts; fewer are not worth looking for idle ones
 class Host:
     """What is known of one."""
 
-    __slots__ = ("fails_since", "failures", "is_known", "ready", "reason", "rest", "under_way")
+    __slots__ = (
+        *("asked", "fails_since", "failures", "is_known"),
+        *("ready", "reason", "rest", "under_way"),
+    )
 
     def __init__(self) -> None:
         self.is_known = False  # what it allows
         self.under_way = 0
+        self.asked = 0.0  # when the last request began
         self.ready = 0.0
         self.failures = 0  # of the network, in a row
         self.fails_since: float | None = None
@@ -87,19 +92,25 @@ class Hosts:
 
     def begun(self, lane: str) -> None:
         with self._lock:
-            self._host(lane).under_way += 1
+            host = self._host(lane)
+            host.under_way += 1
+            self._note_asked(host, lane)
 
     def ended(self, lane: str, seconds: float) -> None:
         """A request is over, well or not, and took so long."""
         with self._lock:
             host = self._host(lane)
             host.under_way = max(0, host.under_way - 1)
-            asked = self._crawl_delays.get(lane, 0.0)
-            host.ready = self._clock() + max(self._delay, asked, self._factor * seconds)
+            host.ready = max(host.asked + self._gap(lane), self._clock() + self._factor * seconds)
             if len(self._hosts) > self._sweep_at:
                 self._forget_idle()
 
     # ---- for those who ask
+
+    def asking(self, lane: str) -> None:
+        """A request begins now: later than its task, or after others of the same task."""
+        with self._lock:
+            self._note_asked(self._host(lane), lane)
 
     def crawl_delay(self, lane: str, seconds: float) -> None:
         """Its robots.txt asks for so much between two requests; it gets as much as the cap."""
@@ -176,6 +187,13 @@ class Hosts:
     def __len__(self) -> int:
         """Of how many there is something to remember."""
         return len(self._hosts)
+
+    def _note_asked(self, host: Host, lane: str) -> None:
+        host.asked = self._clock()
+        host.ready = max(host.ready, host.asked + self._gap(lane))
+
+    def _gap(self, lane: str) -> float:
+        return max(self._delay, self._crawl_delays.get(lane, 0.0))
 
     def _host(self, lane: str) -> Host:
         host = self._hosts.get(lane)

@@ -12,31 +12,28 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from queue import Empty, PriorityQueue
-from threading import Event
-from typing import NamedTuple
-
-from pyrate_limiter import Duration, InMemoryBucket, Rate, RateItem
+from threading import Event, Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.backoff import Rest
 from ..errors import Interrupted, Unavailable, UsageError
 from .budgets import DAY_S, Budgets
 from .guard import host_named
 
+if TYPE_CHECKING:
+    from .rates import Rates
+
 logger = logging.getLogger(__name__)
 
+PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 PATIENCE_S = 60.5  # a limit for a minute is waited for
 STOP_SEEN_WITHIN_S = 0.25
 BUSY_S = 15.0
 FIRST_REST_S = 60.0
 LONGEST_REST_S = 3600.0
-PERIODS = {
-    "second": Duration.SECOND,
-    "minute": Duration.MINUTE,
-    "hour": Duration.HOUR,
-    "day": Duration.DAY,
-}
 
 
 class Limit(NamedTuple):
@@ -124,9 +121,20 @@ class Turns:
         self._host = host
         self._limit = limit
         self._stop = stop
-        self._bucket = _bucket(host, limit.rates) if limit.rates else None
+        self._parsed = _parsed(host, limit.rates)
+        self._made: Rates | None = None
+        self._lock = Lock()  # they are made once
         self._places = _places(limit)
         self.on_ask: Callable[[str], object] = lambda host: None
+
+    def _rates(self) -> Rates | None:
+        """Not before the host is asked: most never are, and the import takes asyncio with it."""
+        with self._lock:
+            if self._made is None and self._parsed:
+                from .rates import Rates
+
+                self._made = Rates(self._host, self._parsed)
+            return self._made
 
     def take(self, require_no_rest: Callable[[str], object]) -> None:
         """Returns when the host may be asked; then `give_back` must follow."""
@@ -147,10 +155,8 @@ class Turns:
 
     def remember(self, ages: Sequence[float]) -> None:
         """Requests were made so many seconds ago, before we began."""
-        if self._bucket is not None:
-            now = _now(self._bucket)
-            moments = sorted(now - int(age * 1000) for age in ages)
-            self._bucket.items = [RateItem(self._host, moment) for moment in moments]
+        if ages and (rates := self._rates()) is not None:
+            rates.remember(ages)
 
     def _take_place(self) -> float:
         """Since when it is free."""
@@ -171,17 +177,11 @@ class Turns:
 
     def _await_rate(self, require_no_rest: Callable[[str], object]) -> None:
         """A rest that begins while we wait counts too."""
-        bucket, begun = self._bucket, time.monotonic()
-        while True:
+        rates, begun = self._rates(), time.monotonic()
+        require_no_rest(self._host)
+        while rates is not None and (left := rates.take()):
+            self._wait(left, " and ".join(self._limit.rates), time.monotonic() - begun)
             require_no_rest(self._host)
-            if bucket is None:
-                return
-            now = _now(bucket)
-            bucket.leak(now)
-            if bucket.put(RateItem(self._host, now)):
-                return
-            waited = time.monotonic() - begun
-            self._wait(_until_room(bucket, now), " and ".join(self._limit.rates), waited)
 
     def _wait(self, seconds: float, allowed: str, waited: float) -> None:
         if waited + seconds > PATIENCE_S:
@@ -220,19 +220,21 @@ class Limits:
             self._budgets.close()
 
 
-def _bucket(host: str, rates: Sequence[str]) -> InMemoryBucket:
-    parsed = []
+def _parsed(host: str, rates: Sequence[str]) -> list[tuple[int, int]]:
+    """How many in how many seconds."""
+    found: list[tuple[int, int]] = []
     for rate in rates:
         count, _, period = rate.partition("/")
         if not count.isdecimal() or not int(count) or period not in PERIODS:
             raise UsageError(f"http.limits for {host}: {rate!r} is not like 120/minute")
-        parsed.append(Rate(int(count), PERIODS[period]))
-    try:
-        return InMemoryBucket(parsed)
-    except ValueError as error:
-        raise UsageError(
-            f"http.limits for {host}: let a longer period allow more in all but not more per second"
-        ) from error
+        found.append((int(count), PERIODS[period]))
+    for (fewer, short), (more, long) in pairwise(found):
+        if not (short < long and fewer < more and fewer * long >= more * short):
+            raise UsageError(
+                f"http.limits for {host}: let a longer period allow more in all but not more per "
+                "second"
+            )
+    return found
 
 
 def _places(limit: Limit) -> PriorityQueue[float] | None:
@@ -243,14 +245,3 @@ def _places(limit: Limit) -> PriorityQueue[float] | None:
     for _ in range(limit.at_once or 1):
         places.put(0.0)
     return places
-
-
-def _now(bucket: InMemoryBucket) -> int:
-    return int(bucket.now())  # type: ignore[no-untyped-call]
-
-
-def _until_room(bucket: InMemoryBucket, now: int) -> float:
-    """Seconds until the request that fills the tightest limit is old enough."""
-    filling = ((rate, bucket.peek(rate.limit - 1)) for rate in bucket.rates)
-    waits = [item.timestamp + rate.interval - now + 1 for rate, item in filling if item]
-    return max(waits, default=1) / 1000

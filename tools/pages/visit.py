@@ -75,6 +75,7 @@ class Visitor:
             headers["If-None-Match"] = known.etag
         if known is not None and known.last_modified:
             headers["If-Modified-Since"] = known.last_modified
+        self._hosts.asking(visit.lane)
         try:
             seconds = self._timeout_s
             response = self._client.ask(

@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from tqdm import tqdm
-
 from ..base.text import clipped, pace, plain, roughly, size
 
 WIDEST, NARROWEST = 30, 10  # of the bar itself
@@ -50,6 +48,8 @@ class Bar:
         self._title = title
         self._shown = shown or (lambda number: f"{number:,.0f}")
         self._meter = Meter(time.monotonic(), done)
+        from tqdm import tqdm  # not before there is a bar
+
         self._line: tqdm[Any] = tqdm(total=1, bar_format=title, dynamic_ncols=True)
 
     def show(

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from ..base.log import file_only
 from ..base.text import plain, size
 from ..engine.executor import place_of
@@ -23,7 +21,9 @@ from ..journal.pauses import Paused
 from .bars import Bar
 from .panels import lines_of
 
-if TYPE_CHECKING:  # history.py needs a table and no network
+if TYPE_CHECKING:  # history.py needs a table, no network and no bars
+    from tqdm import tqdm
+
     from ..network.client import Client
 
 logger = logging.getLogger(__name__)
@@ -149,6 +149,8 @@ def bar(title: str, total: int, quiet: bool = False) -> Iterator[Callable[[int],
     """For work whose size is about known; call what it gives with how much more is done."""
     text = f"{title:9} {{l_bar}}{{bar}}| {{n:,}} of {{total:,}}, {{rate_fmt}}, {{remaining}} left"
     hidden = quiet or not sys.stderr.isatty()
+    from tqdm import tqdm  # not before there is a bar
+
     with tqdm(total=total, unit="", bar_format=text, disable=hidden, dynamic_ncols=True) as shown:
 
         def show(number: int) -> None:
@@ -184,6 +186,8 @@ def byte_bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int], N
 def _bytes(title: str, done: int, total: int, hidden: bool = False) -> tqdm[Any]:
     text = f"{title:9} {{l_bar}}{{bar}}| {{n_fmt}} of {{total_fmt}}, {{rate_fmt}}, "
     text += "{remaining} left"
+    from tqdm import tqdm  # not before there is a bar
+
     return tqdm(
         initial=done,
         total=total,

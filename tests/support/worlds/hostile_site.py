@@ -80,6 +80,11 @@ class HostileSite(SocketServer):
         own = sorted((each for each in self.asked if each.host == host), key=lambda x: x.begun)
         return [after.begun - before.ended for before, after in pairwise(own)]
 
+    def beats(self, host: str = HOME) -> list[float]:
+        """Seconds from the beginning of each request to that of the next."""
+        begun = sorted(each.begun for each in self.asked if each.host == host)
+        return [after - before for before, after in pairwise(begun)]
+
     def most_at_once(self, host: str = HOME) -> int:
         own = [each for each in self.asked if each.host == host]
         return max((sum(x.begun <= each.begun < x.ended for x in own) for each in own), default=0)
