@@ -4,7 +4,7 @@
     raw/<batch>/    volumes and a manifest, as the sender left them
     staging/        where they are unpacked and compared with the manifest
     m/              the media of all batches, and their books
-    archive/<harvest>/  the web archive of each crawl: WARC files, which never change
+    archive/<harvest>/  the web archive of each crawl: WARC files, which never change, and an index
     aside/<batch>/  files of that batch that lost against others of the same path
     received/       a receipt for each batch: having read it, the sender erases its own files
     quarantine/     what is wrong, each with a file REASON
@@ -31,6 +31,7 @@ import csv
 import errno
 import fcntl
 import hashlib
+import heapq
 import hmac
 import json
 import os
@@ -42,6 +43,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, TypeVar
 
@@ -50,6 +52,7 @@ T = TypeVar("T")
 USAGE, RUNNING, CANNOT, QUARANTINED = 2, 4, 5, 6  # exit codes
 BATCH = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,12})-[0-9a-f]{4}")
 WARC = re.compile(r"[0-9a-f]{2}/(?P<label>[a-z0-9._-]+)/(?P=label)-[0-9]{14}-[0-9]{5}\.warc\.gz")
+PIECE = re.compile(r"[0-9a-f]{2}/(?P<label>[a-z0-9._-]+)/(?P=label)-[0-9]{14}-[0-9]{5}\.cdxj")
 VOLUME = re.compile(r"[0-9]{5,}\.tar")
 HASH = re.compile(r"[0-9a-f]{64}")
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]")
@@ -60,6 +63,8 @@ MANIFEST, REASON, LOCK, JOURNAL = "manifest.json", "REASON", ".receive.lock", "s
 PRIVATE = (b"staging", b"quarantine")
 SECRET = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
 CHUNK, BLOCK = 2**20, tarfile.BLOCKSIZE
+INDEX = "index.cdxj"
+LINES_AT_ONCE = 2**26  # bytes of index in memory
 LARGEST_MANIFEST = 2**26  # bytes: some 400,000 files
 LONGEST_LOOK = 2**4  # times as many bytes are read to tell the sender which manifest was wrong
 DEEPEST = 64  # folders in folders, lists in lists
@@ -195,7 +200,7 @@ def parse_manifest(data: bytes, batch: str) -> Manifest:
 def _kind(table: object) -> str:
     """The first format knows media only, and does not say so."""
     version = field(table, "format", int)
-    kind = MEDIA if version == 1 else field(table, "kind", str) if version == 2 else ""
+    kind = MEDIA if version == 1 else field(table, "kind", str) if version in (2, 3) else ""
     if kind not in KINDS:
         raise Wrong("its manifest has another format: copy the receive.py of the sender here")
     return kind
@@ -203,7 +208,7 @@ def _kind(table: object) -> str:
 
 def _require_archive(members: Sequence[Member]) -> None:
     for member in members:
-        if not WARC.fullmatch(member.path):
+        if not WARC.fullmatch(member.path) and not PIECE.fullmatch(member.path):
             raise Wrong(
                 f"its manifest has a file {member.path[:300]!r}, which is none of an archive"
             )
@@ -718,15 +723,22 @@ class Merge:
 
 
 class Shelve:
-    """A batch of an archive from staging into the folder of its harvest. Such files never change:
-    one that is there already is the same, or nothing of the batch is taken."""
+    """A batch of an archive from staging into the folder of its harvest. WARC files never change:
+    one that is there already is the same, or nothing of the batch is taken. The index of each that
+    came becomes part of the whole one; to do that twice changes nothing."""
 
     replaced = 0
 
     def __init__(self, folder: Folder, name: str, manifest: Manifest, show: Show) -> None:
         self._folder, self._staged = folder, f"staging/{name}"
         self._home = f"{ARCHIVE}/{name[:8]}"
-        self._new = [each for each in manifest.members if not self._is_there(each, show)]
+        self._index = f"{self._home}/{INDEX}"
+        facts = folder.facts(self._index)
+        if facts is not None and not stat.S_ISREG(facts.st_mode):
+            raise Wrong(f"{self._index} is a link or a folder")
+        self._pieces = [each for each in manifest.members if PIECE.fullmatch(each.path)]
+        files = [each for each in manifest.members if WARC.fullmatch(each.path)]
+        self._new = [each for each in files if not self._is_there(each, show)]
 
     def _is_there(self, member: Member, show: Show) -> bool:
         path = f"{self._home}/{member.path}"
@@ -746,6 +758,40 @@ class Shelve:
     def files(self) -> None:
         for member in self._new:
             self._folder.move(f"{self._staged}/{member.path}", f"{self._home}/{member.path}")
+
+    def index(self) -> None:
+        lines: set[bytes] = set()
+        size = 0
+        for line in self._lines():
+            lines.add(line)
+            size += len(line)
+            if size > LINES_AT_ONCE:
+                self._add(lines)
+                lines, size = set(), 0
+        if lines:
+            self._add(lines)
+
+    def _lines(self) -> Iterator[bytes]:
+        """Only of WARC files that are here: the sender may have lost one."""
+        for piece in self._pieces:
+            file_name = piece.path[: -len(".cdxj")] + ".warc.gz"
+            if self._folder.facts(f"{self._home}/{file_name}") is not None:
+                with self._folder.open(f"{self._staged}/{piece.path}") as file:
+                    lines = iter(lambda: file.readline(LONGEST_LINE), b"")
+                    yield from (line for line in lines if line.endswith(b"\n"))
+
+    def _add(self, lines: set[bytes]) -> None:
+        staged = f"staging/{INDEX}"
+        with self._folder.create(staged) as new:
+            for line, _ in groupby(heapq.merge(self._known(), sorted(lines))):
+                new.write(line)
+            keep(new)
+        self._folder.move(staged, self._index)
+
+    def _known(self) -> Iterator[bytes]:
+        if self._folder.facts(self._index) is not None:
+            with self._folder.open(self._index) as file:
+                yield from file
 
 
 # --- the node ----------------------------------------------------------------------------------
@@ -875,6 +921,8 @@ class Node:
     def _require_room(self, name: str, manifest: Manifest) -> None:
         needed = sum(each.bytes + -each.bytes % 4096 for each in manifest.members)
         needed += 4096 * _folders(each.path for each in manifest.members)
+        if manifest.kind == ARCHIVE:  # its index is written anew
+            needed += self._folder.size(f"{ARCHIVE}/{name[:8]}/{INDEX}")
         free = self._folder.free
         if free < needed + self._reserve:
             left = f"{mb(free)} are left, of which {mb(self._reserve)} are kept free"
@@ -891,7 +939,9 @@ class Node:
         parts = self._folder, name, manifest, self._show
         merge = Shelve(*parts) if manifest.kind == ARCHIVE else Merge(*parts)
         merge.files()
-        if isinstance(merge, Merge):
+        if isinstance(merge, Shelve):
+            merge.index()
+        else:
             head = {"batch": name, "manifest_sha256": manifest.sha256}
             merge.books(lambda sizes: self._write_journal({**head, "sizes": sizes}))
         os.sync()

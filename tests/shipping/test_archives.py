@@ -146,6 +146,9 @@ def test_a_crawl_that_ended_by_itself_is_on_the_node_hash_by_hash(ended: Crawl) 
     assert "arrived" in ended.ship("--job", "pages")
     assert ended.is_marked and ended.waiting == []
     assert "nothing to ship" in ended.ship()
+    index = ended.node.folder / "archive" / ended.harvest[:8] / "index.cdxj"
+    assert index.read_bytes() == (ended.folder / "archive/index.cdxj").read_bytes()
+    assert not [*ended.folder.glob("archive/*/*/*.cdxj")], "what was made for the way is gone"
     captured = set(ended.rows("SELECT address FROM captures WHERE kind = 'response'"))
     assert read_by_others(ended.node.folder / "archive") == {address for (address,) in captured}
 
@@ -234,6 +237,8 @@ def test_what_comes_later_goes_into_files_of_other_names(erased: Crawl) -> None:
     receive(erased.node.folder)
     erased.ship()
     assert erased.there == erased.files and erased.here == {}
+    index = erased.node.folder / "archive" / erased.harvest[:8] / "index.cdxj"
+    assert index.read_bytes() == (erased.folder / "archive/index.cdxj").read_bytes()
     found = erased.rows("SELECT url, depth FROM pages WHERE state IN (1, 2)")
     depths = {url.removeprefix(garden_truth.HOST): depth for url, depth in found}
     assert depths == garden_truth.depths(5)

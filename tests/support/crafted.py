@@ -144,7 +144,7 @@ def archive_batch(
     made = craft(
         name_of(counter, harvest), [[plain(*each) for each in part] for part in parts], parts
     )
-    made.table |= {"format": 2, "kind": "archive"}
+    made.table |= {"format": 3, "kind": "archive"}
     made.files = dict(files)
     return made
 

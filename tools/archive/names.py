@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 LONGEST = 200  # of a domain; time, number and ending come on top, and names end at 255
-ENDING = ".warc.gz"
+ENDING, PIECE_ENDING = ".warc.gz", ".cdxj"
 PLAIN = re.compile(r"[a-z0-9_-](?:[a-z0-9._-]*[a-z0-9_-])?", re.ASCII)
 PORT = re.compile(r":\d*$", re.ASCII)
 OURS = re.compile(
@@ -59,6 +59,15 @@ def file_name(label: str, time: datetime, number: int) -> str:
     """
     stamp = time.astimezone(UTC).strftime("%Y%m%d%H%M%S")
     return str(folder_of(label) / f"{label}-{stamp}-{number:05}{ENDING}")
+
+
+def piece_name(file: str) -> str:
+    """Of the index of that file alone.
+
+    >>> piece_name("bf/example.org/example.org-20260504030201-00007.warc.gz")
+    'bf/example.org/example.org-20260504030201-00007.cdxj'
+    """
+    return file.removesuffix(ENDING) + PIECE_ENDING
 
 
 def number_of(file: str) -> int | None:

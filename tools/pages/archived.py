@@ -13,6 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ..archive import cdxj
+from ..archive.names import piece_name
 from ..archive.reader import Damaged, Kept, read
 from ..archive.record import RESPONSE, REVISIT, Place
 from ..errors import GiveUp
@@ -78,6 +79,13 @@ def write_index(table: PageTable, folder: Path) -> None:
     cdxj.write_index(folder / cdxj.FILE, indexed(table))
 
 
+def write_piece(table: PageTable, folder: Path, file: str) -> str:
+    """The index of one file that is full, beside it; its name."""
+    name = piece_name(file)
+    cdxj.write_index(folder / name, indexed_in(table, file))
+    return name
+
+
 def is_index_current(table: PageTable, folder: Path) -> bool:
     """Is it what `write_index` would write?"""
     try:
@@ -90,12 +98,16 @@ def is_index_current(table: PageTable, folder: Path) -> bool:
 
 def indexed(table: PageTable) -> Iterator[cdxj.Capture]:
     for file in table.files():
-        for _, each in table.captures_in(file.name):
-            if each.kind in (RESPONSE, REVISIT):
-                mime = "warc/revisit" if each.kind == REVISIT else each.mime
-                moment = datetime.fromisoformat(each.time)
-                place = _place(each)
-                yield cdxj.Capture(each.address, moment, each.status, mime, each.digest, place)
+        yield from indexed_in(table, file.name)
+
+
+def indexed_in(table: PageTable, file: str) -> Iterator[cdxj.Capture]:
+    for _, each in table.captures_in(file):
+        if each.kind in (RESPONSE, REVISIT):
+            mime = "warc/revisit" if each.kind == REVISIT else each.mime
+            moment = datetime.fromisoformat(each.time)
+            place = _place(each)
+            yield cdxj.Capture(each.address, moment, each.status, mime, each.digest, place)
 
 
 def _place(capture: Capture) -> Place:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..base.text import amount, size
 from ..documents.html import is_html, text_in
 from ..errors import GiveUp
-from ..sheets.crawl import LONGEST_TEXT, PANEL_ROWS, Panel, Shown, View, crawl_page
+from ..sheets.crawl import LONGEST_TEXT, PANEL_ROWS, CrawlView, Panel, Shown, crawl_page
 from ..sheets.document import write
 from .archived import Archived, Shipped
 from .page import FAILED, FETCHED, NEW, STATES, Host, Page
@@ -32,12 +32,12 @@ def write_sheet(table: PageTable, archive: Path, most_bytes: int, folder: Path) 
     return write(folder / FILE, crawl_page(view_of(table, Archived(table, archive, most_bytes))))
 
 
-def view_of(table: PageTable, archived: Archived) -> View:
+def view_of(table: PageTable, archived: Archived) -> CrawlView:
     counts, hosts = table.counts(), list(table.hosts())
     pages = table.first(MOST_PAGES)
     linking, looked_at = _linking(table, {page.url for page in pages})
     known = sum(counts.states.values()) - counts.states.get(NEW, 0)
-    return View(
+    return CrawlView(
         _title(counts),
         list(_totals(counts, hosts)),
         list(_panels(table, counts, hosts)),

@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     comes_from: Sequence[str]
 
 
-class View(NamedTuple):
+class CrawlView(NamedTuple):
     """`left_out` pages have no place here; `looked_at` pages were searched for links."""
 
     title: str
@@ -50,11 +50,11 @@ class View(NamedTuple):
     looked_at: int
 
 
-def crawl_page(view: View) -> Iterator[str]:
+def crawl_page(view: CrawlView) -> Iterator[str]:
     return document(view.title, _body(view), STYLE)
 
 
-def _body(view: View) -> Iterator[Html]:
+def _body(view: CrawlView) -> Iterator[Html]:
     yield element("header", element("h1", text_of(view.title)), chips(map(text_of, view.totals)))
     panels = [_panel(each) for each in view.panels if each.rows]
     yield element("section", element("div", *panels, class_="panels"))
@@ -65,7 +65,7 @@ def _body(view: View) -> Iterator[Html]:
     yield element("footer", *_notes(view))
 
 
-def _notes(view: View) -> Iterator[Html]:
+def _notes(view: CrawlView) -> Iterator[Html]:
     if view.left_out:
         left = counted(view.left_out, "page")
         yield element("p", f"{left} further away are left out; the table has them all.")

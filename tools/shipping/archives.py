@@ -1,5 +1,7 @@
 """The full files of an archive, on their way to the receiving node.
 
+Each goes with its part of the index, a file that is made for that and erased when it has arrived.
+
 Promise: only files that nobody writes any more are in a batch. One is marked as shipped in the
 table after the node has proven it, and erased here, if that is wanted, after the mark: so a file
 that is gone and marked is no damage, and one that is neither can be sent again.
@@ -7,11 +9,14 @@ that is gone and marked is no damage, and one that is neither can be sent again.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..archive.names import piece_name
+from ..pages.archived import write_piece
 from ..pages.page import ArchiveFile, moment
 from ..pages.table import PageTable
 from .batch import ARCHIVE, Batch
@@ -51,11 +56,13 @@ class ArchiveStock:
         for file in self._table.files():
             if file.shipped_at:
                 self._erase(file.name)
+                self._erase_piece(file.name)
         self._count(self.waiting_bytes())
 
     def close(self) -> None:
         wanted = [each for each in self._waiting() if self._is_whole(each)]
-        self.outbox.add(self._harvest, ARCHIVE, wanted)
+        members = [member for each in wanted for member in (each, self._piece(each))]
+        self.outbox.add(self._harvest, ARCHIVE, members)
         self._count(0)
 
     def arrived(self, batch: Batch) -> None:
@@ -69,6 +76,7 @@ class ArchiveStock:
         self._table.write(marked)
         for file in marked:
             self._erase(file.name)
+            self._erase_piece(file.name)
         self._left.update(each["path"] for each in batch.lost)
 
     def waiting_bytes(self) -> int:
@@ -95,6 +103,16 @@ class ArchiveStock:
             logger.error("%s stays behind: it is not the file that was closed", path)
             self._left.add(file.path)
         return False
+
+    def _piece(self, file: Member) -> Member:
+        """Its part of the index, the same each time it is made."""
+        name = write_piece(self._table, self._folder, file.path)
+        with (self._folder / name).open("rb") as piece:
+            digest = hashlib.file_digest(piece, "sha256").hexdigest()
+            return Member(name, piece.tell(), digest)
+
+    def _erase_piece(self, file: str) -> None:
+        (self._folder / piece_name(file)).unlink(missing_ok=True)
 
     def _erase(self, name: str) -> None:
         if self.frees_room:

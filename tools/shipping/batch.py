@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 CONTENT, DAMAGED, PLAN, SENT = "content", "damaged", "plan.json", "sent.jsonl"
 MEDIA, ARCHIVE = "media", "archive"
 """What a batch holds. Media move into its folder; files of an archive stay where they are."""
-FORMATS = {MEDIA: 1, ARCHIVE: 2}
-"""Of the manifest: who knows media only must not take the others for such."""
+FORMATS = {MEDIA: 1, ARCHIVE: 3}
+"""Of the manifest: who knows media only must not take the others for such. The second was that of
+archives without their index."""
 
 
 @dataclass(slots=True)
