@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from main import main
 from tests.support.command import Here
@@ -18,6 +21,7 @@ from tools.sample import world as sample
 
 UMASK = os.umask(0)
 os.umask(UMASK)
+SLOW = ("faults", "story", "crash", "package", "shipping", "pages", "assist")
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,9 +30,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that wait for servers take longest: they begin first, so that all end together."""
+    """Files that wait for servers take longest, then those that start many processes: they begin
+    first, so that all workers end together."""
     of_servers = {item.path for item in items if {"neo4j_server", "own_neo4j"} & _fixtures(item)}
-    items.sort(key=lambda item: item.path not in of_servers)
+    items.sort(key=lambda item: (item.path not in of_servers, item.path.parent.name not in SLOW))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
+    return Together(config, log)
+
+
+class Together(LoadFileScheduling):  # type: ignore[misc]
+    """All tests of a file are run by one worker, and all files of the shared Neo4j: so it is
+    started once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "neo4j" if _shares_neo4j(self.config.rootpath / file) else file
+
+
+@functools.cache
+def _shares_neo4j(file: Path) -> bool:
+    """Whoever hands out the work has collected nothing: the files themselves are asked."""
+    return (
+        re.search(r"\b(neo4j_server|empty_neo4j)\b: ", file.read_text(encoding="utf-8")) is not None
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -157,7 +157,8 @@ def test_what_takes_too_long_goes_back_and_what_it_brings_is_ignored(
     stuck = Stuck(1)
     harvest = engine({Stage("fetch", 2): stuck}, store=stored.extend)
     harvest.start("/c/en/dog")
-    scan_until(lambda: len(harvest.pools.finished) == 1, Overdue(harvest.monitors, 0.05, 0.0))
+    watch = Overdue(harvest.monitors, 0.5, 0.0)  # long enough for the second on a busy machine
+    scan_until(lambda: len(harvest.pools.finished) == 1, watch)
     assert stored == ["attempt 2"] and [task.attempts for task in stuck.tried] == [0, 1]
     stuck.may_end.set()
     harvest.join()
@@ -204,18 +205,21 @@ def test_what_comes_before_its_failure_is_stored_is_ignored(
 
 
 def test_who_waits_for_a_place_takes_no_time(engine: EngineMaker) -> None:  # noqa: F811
-    """The only place is taken by one that was taken back: the next has not begun."""
+    """The only place is taken by one that was taken back: the next has not begun. That may be the
+    same one again."""
     stuck = Stuck(1)
     harvest = engine({Stage("fetch", 1): stuck}, 2)
     harvest.start("stuck", "waits")
+    wait_until(lambda: "fetch-1" in harvest.pools.on_fetch.values(), harvest.pools)
     watch = Overdue(harvest.monitors, 0.05, 0.0)
-    scan_until(lambda: "waits" in harvest.pools.on_fetch, watch)
+    scan_until(lambda: "" in harvest.pools.on_fetch.values(), watch)
     Event().wait(0.1)
     watch()
-    assert harvest.pools.on_fetch["waits"] == ""
+    assert list(harvest.pools.on_fetch.values()) == [""]
     stuck.may_end.set()
     assert harvest.join()["finished"] == 2
-    assert [task.attempts for task in stuck.tried if task.uri == "waits"] == [0]
+    tried = [(task.uri, task.attempts) for task in stuck.tried]
+    assert sorted(tried) == [("stuck", 0), ("stuck", 1), ("waits", 0)]
 
 
 def test_it_is_looked_for_now_and_then(engine: EngineMaker) -> None:  # noqa: F811

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.chance import any_seed
 from tools.documents import html
 from tools.documents.html import PIECE, read
 
@@ -38,20 +39,21 @@ SOUP = [
 ]
 
 
-def _strings(element: Any) -> Iterator[str]:
-    """The texts under an element, each by itself."""
-    if isinstance(element.tag, str) and element.tag not in UNREAD:
-        yield element.text or ""
-        for child in element:
+def _strings(node: Any) -> Iterator[str]:
+    """The texts under it, each by itself."""
+    for child in node.childNodes:
+        if child.nodeType == child.TEXT_NODE:
+            yield child.data
+        elif child.nodeName not in UNREAD:
             yield from _strings(child)
-            yield child.tail or ""
 
 
 def counted(markup: str) -> tuple[dict[str, int], list[str]]:
     """Character by character, in the tree of a parser that shares no code with ours."""
-    tree = html5lib.parse(markup, namespaceHTMLElements=False)
+    tree = html5lib.parse(markup, "dom")  # its other trees lose what stands before some tables
+    tree.normalize()
     counts: Counter[str] = Counter()
-    for string in _strings(tree.find("body")):
+    for string in _strings(tree.getElementsByTagName("body")[0]):
         word = ""
         for character in string + " ":
             if character.isalnum() or character == "_":
@@ -60,12 +62,12 @@ def counted(markup: str) -> tuple[dict[str, int], list[str]]:
                 counts[word.lower()] += 1
                 word = ""
     words = {word: count for word, count in counts.items() if not word.isdigit()}
-    hrefs = [each.get("href").partition("#")[0] for each in tree.iter("a") if each.get("href")]
-    return words, list(dict.fromkeys(hrefs))
+    hrefs = [each.getAttribute("href") for each in tree.getElementsByTagName("a")]
+    return words, list(dict.fromkeys(each.partition("#")[0] for each in hrefs if each))
 
 
 def test_a_soup_of_tags_has_the_words_and_links_another_parser_finds() -> None:
-    seed = random.randrange(10**9)
+    seed = any_seed()
     print("seed", seed)
     chance = random.Random(seed)
     for _ in range(150):
@@ -73,7 +75,8 @@ def test_a_soup_of_tags_has_the_words_and_links_another_parser_finds() -> None:
         page = read(markup.encode(), "text/html; charset=utf-8", "http://h.example/")
         words, hrefs = counted(markup)
         assert page.words == words, markup
-        assert [link.address for link in page.links] == [f"http://h.example/{h}" for h in hrefs]
+        found = [link.address for link in page.links]  # in another order, around some tables
+        assert sorted(found) == sorted(f"http://h.example/{href}" for href in hrefs), markup
 
 
 @pytest.mark.parametrize("filler", ["x", "\xe9", " "])

@@ -17,6 +17,7 @@ import pytest
 
 from tests.faults.injection import Process, injected, run
 from tests.faults.moves import COUNT, KEEP, STAGES
+from tests.support.chance import any_seed
 from tests.support.needs import program
 from tools.base.sqlite import reading
 from tools.engine.pools import Pools
@@ -87,7 +88,7 @@ def test_a_kill_at_any_system_call_loses_nothing_that_was_acknowledged(
     tmp_path: Path, undisturbed: Counter[tuple[str, bool]], caplog: pytest.LogCaptureFixture
 ) -> None:
     """All of them, a few minutes: SHEAF_SWEEP=all."""
-    seed = Random().randrange(1_000_000)
+    seed = any_seed()
     print(f"kills drawn with seed {seed}")
     caplog.set_level(logging.WARNING)
     ended: Counter[int] = Counter()

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.faults.injection import injected, run
+from tests.support.chance import any_seed
 from tests.support.needs import program
 from tests.support.node import ParamikoNode
 from tests.support.shipped import Sender, assert_merged, receive
@@ -88,7 +89,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
 
 def test_a_kill_at_any_system_call_loses_nothing(scene: Scene, tmp_path: Path) -> None:
     """All of them, a few minutes: SHEAF_SWEEP=all."""
-    seed = Random().randrange(1_000_000)
+    seed = any_seed()
     print(f"kills drawn with seed {seed}")
     chosen = list(kills(undisturbed(scene, tmp_path), scene.is_told_by_hash, Random(seed)))
     with ThreadPoolExecutor(AT_ONCE) as executor:

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import pytest
 import requests
@@ -21,6 +20,7 @@ from tests.soak.faults import DISK_FAULTS
 from tests.soak.harvest import Harvest, settings
 from tests.soak.hosts import Neighbourhood
 from tests.soak.soak import Plan, Soak
+from tests.support.chance import any_seed
 from tests.support.command import run, walk
 from tests.support.needs import missing
 from tools.sample.texts import Texts
@@ -205,7 +205,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_short_soak_of_every_kind_of_fault_changes_nothing(tmp_path: Path) -> None:
-    seed = Random().randrange(1_000_000)
+    seed = any_seed()
     print(f"a soak with seed {seed}")
     soak = Soak(Plan(scale=SMALL, seed=seed, faults=SHORT), tmp_path)
     assert soak.run() == []

@@ -14,6 +14,7 @@ import pytest
 
 from main import main
 from tests.faults.injection import injected, run, small_disk, wait_until
+from tests.support.chance import any_seed
 from tests.support.command import DEFAULT_FILTER, Here
 from tests.support.dump_world import begun, command, set_small
 from tests.support.worlds.conceptnet import hub, line, mesh
@@ -316,7 +317,7 @@ def stretches(file: Path, name: str) -> list[Path]:
 
 
 def test_killed_at_any_moment_it_is_completed(tmp_path: Path, file: Path) -> None:
-    seed = Random().randrange(1_000_000)
+    seed = any_seed()
     print(f"kills drawn with seed {seed}")
     chance = Random(seed)
     home = file.with_name(f"{file.name}.sheaf-index")
