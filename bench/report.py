@@ -93,7 +93,8 @@ def surroundings(quick: bool) -> str:
     return (
         f"{time.strftime('%Y-%m-%d')}{', QUICK: a tenth of the sizes' if quick else ''}. "
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {packages}. "
-        f"{_cpu()}, {os.cpu_count()} cores, {platform.system()}."
+        f"{_cpu()}, {os.cpu_count()} cores, {platform.system()}; "
+        f"load of the last quarter of an hour {os.getloadavg()[2]:.1f}."
     )
 
 

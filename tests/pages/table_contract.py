@@ -315,6 +315,8 @@ class TableContract:
         assert list(done.captures_in("a.warc.gz")) == [(SEED, capture()), (None, revisit)]
         assert done.digest_known("sha1:R") == robots
         assert done.digest_known("sha1:A") == capture() and done.digest_known("sha1:N") is None
+        done.claim("it")  # what was written before is known to it, too
+        assert done.digest_known("sha1:A") == capture() and done.digest_known("sha1:B") is None
 
     def test_the_nearest_and_the_largest_pages(self, done: PageTable) -> None:
         names = [f"a.example/{name}" for name in "xyz"]

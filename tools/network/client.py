@@ -26,6 +26,7 @@ from .asking import Answer, Asking, read_answer, sent_on, web_host
 from .body import Memory, Sink
 from .exchange import Exchange
 from .guard import Guard, host_named
+from .large_answers import Turn
 from .limits import Limit, Limits, merged, pause_asked
 from .request import MAX_REDIRECTS, REDIRECTS, Request
 from .response import Response
@@ -130,17 +131,19 @@ class Client:
         most: int | None = None,
         most_unpacked: int | None = None,
         seconds: float | None = None,
+        turn: Turn | None = None,
     ) -> Response:
         """Whatever is answered, once: every status, no redirect followed, no limit waited for.
 
         `most` bytes may be sent, and what they unpack to is bounded, too; `seconds` are for all of
-        it. No answer is a NoAnswer, one of no use a NoUse; a GiveUp says whom not to ask.
+        it. With a `turn` a large one counts as in memory until that ends. No answer is a NoAnswer,
+        one of no use a NoUse; a GiveUp says whom not to ask.
         """
         limit, patience = self._settings.max_bytes, self._settings.answer_timeout_s
         return self._asker.ask(
             Request(method, url, {**self._headers, "Accept": "*/*", **(headers or {})}, body),
             web_host(url),
-            Patience(self._settings.connect_timeout_s, seconds or patience, most or limit),
+            Patience(self._settings.connect_timeout_s, seconds or patience, most or limit, turn),
             most_unpacked or limit,
         )
 

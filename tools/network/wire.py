@@ -9,14 +9,16 @@ from __future__ import annotations
 import http.client
 import socket
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from typing import NamedTuple, cast
 
 from urllib3.connection import HTTPConnection
 
 from .deadline import TOLERANCE_S, DeadlineResponse
 from .head import Fields
+from .large_answers import LARGE, Turn
 from .routes import Route
 from .trouble import NETWORK_ERRORS, NO_ADDRESSES, NoUse, Why
 
@@ -31,11 +33,13 @@ class NotConnected(Exception):
 
 
 class Patience(NamedTuple):
-    """Seconds to connect, seconds in all, and the most bytes of a body."""
+    """Seconds to connect, seconds in all, and the most bytes of a body; `turn` is that of whoever
+    goes on working with a large one."""
 
     connect: float
     whole: float
     most: int
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,27 @@ class Wire:
             sock.settimeout(left)
 
     def _read(self, response: DeadlineResponse) -> Heard:
-        payload = _payload(response, self._patience.most)
+        payload = self._payload(response)
         version = f"HTTP/1.{response.version - 10}"
         return Heard(response.status, response.reason, version, response.fields, payload, self._ip)
+
+    def _payload(self, response: DeadlineResponse) -> bytes:
+        most, whole = self._patience.most, BytesIO()
+        if (response.length or 0) > most:
+            raise _too_large(most)
+        if (response.length or 0) <= LARGE:
+            _append(whole, response, min(LARGE, most) + 1)
+        if (response.length or 0) > LARGE or whole.tell() > LARGE:
+            with (
+                Turn() if self._patience.turn is None else nullcontext(self._patience.turn) as turn
+            ):
+                turn.take(self._left())
+                _append(whole, response, most + 1)
+        if whole.tell() > most:
+            raise _too_large(most)
+        if response.length:
+            raise http.client.IncompleteRead(b"", response.length)
+        return whole.getvalue()
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
@@ -134,20 +156,10 @@ class Wire:
         return left
 
 
-def _payload(response: DeadlineResponse, most: int) -> bytes:
-    """The body as it was sent, but for the marks between its chunks."""
-    if response.length is not None and response.length > most:
-        raise _too_large(most)
-    pieces: list[bytes] = []
-    left = most + 1
-    while left > 0 and (piece := response.read(min(left, PIECE))):
-        pieces.append(piece)
-        left -= len(piece)
-    if left <= 0:
-        raise _too_large(most)
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+def _append(whole: BytesIO, response: DeadlineResponse, until: int) -> None:
+    """Of the body as it was sent, but for the marks between its chunks, what is still to come."""
+    while (left := until - whole.tell()) > 0 and (piece := response.read(min(left, PIECE))):
+        whole.write(piece)
 
 
 def _too_large(most: int) -> NoUse:

@@ -18,6 +18,7 @@ from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
+from ..network.large_answers import LARGE
 from ..network.response import Response
 from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
@@ -29,6 +30,7 @@ from .robots_txt import RobotsTxt
 from .table import PageTable
 from .visit import Visit, Visitor, sent_to
 
+PIECE = 1_000_000  # bytes
 MOST_HOPS = 5  # of redirects that lead to the same page
 BYTES, STATUS = "page bytes", "status "
 """A count, and how the names of the counts of answers begin."""
@@ -77,13 +79,14 @@ class Download:
         address = address_in(task.note) if task.note else address_of(task.uri, "https")
         is_plain = task.uri in self._wanted.plain
         visit = Visit(task, address, lane_of(task.uri), may_be_plain=is_plain)
-        if self._robots is not None:
-            rules = self._robots.rules(visit)
-            if rules is None:
-                return self._robots.read(visit)
-            if (rule := rules.rule_for(address)) is not None:
-                raise GiveUp(f"robots.txt: {rule}")
-        return self._requisites(visit) if is_requisite(task.note) else self._page(visit)
+        with visit.turn:
+            if self._robots is not None:
+                rules = self._robots.rules(visit)
+                if rules is None:
+                    return self._robots.read(visit)
+                if (rule := rules.rule_for(address)) is not None:
+                    raise GiveUp(f"robots.txt: {rule}")
+            return self._requisites(visit) if is_requisite(task.note) else self._page(visit)
 
     def _page(self, visit: Visit) -> Done:
         known = self._table.page(visit.task.uri) if self._wanted.refetches else None
@@ -124,17 +127,21 @@ class Download:
             raise GiveUp(f"its type is not wanted: {mime or 'none'}")
         body = Body(response.url, response.headers, response.body)
         if "noarchive" in _wishes(response):  # it is read now or never
-            analysed = self._analyse.read(visit.task, body)
-            record = _fetched(visit, response, earlier)
-            done = _done(visit, response, "to_control", record, analysed)
-            return replace(done, tally={**done.tally, **tally_of(analysed)})
+            return self._read_now(visit, response, earlier, body)
         self._keeper.keep(visit, response)
         record = _fetched(visit, response, earlier)
         if response.status in NOT_PAGES:  # a redirect to nowhere, or unchanged since never
             return _done(visit, response, "to_control", replace(record, final=True))
         answer = visit.answers[-1]
         self._traps.fetched(answer.domain, answer.packed.digest)
+        if len(body.content) > LARGE:  # too heavy to be carried on
+            return self._read_now(visit, response, earlier, body)
         return _done(visit, response, "to_analyse", record, luggage=body)
+
+    def _read_now(self, visit: Visit, response: Response, earlier: Page | None, body: Body) -> Done:
+        analysed = self._analyse.read(visit.task, body)
+        done = _done(visit, response, "to_control", _fetched(visit, response, earlier), analysed)
+        return replace(done, tally={**done.tally, **tally_of(analysed)})
 
     def _redirected(
         self, visit: Visit, response: Response, target: str, earlier: Page | None
@@ -176,9 +183,15 @@ def _wishes(response: Response) -> frozenset[str]:
     """Of the host; and of the page itself, if it seems to say something."""
     wishes = header_wishes(response.headers)
     kind = response.header("Content-Type") or None
-    if b"noarchive" in response.body.lower() and is_html(kind, response.body):
+    if _says(response.body, b"noarchive") and is_html(kind, response.body):
         wishes |= read(response.body, kind, response.url).meta_robots
     return wishes
+
+
+def _says(body: bytes, word: bytes) -> bool:
+    """In any case of its letters; by pieces, because each is copied."""
+    ends = range(PIECE, len(body) + PIECE, PIECE)
+    return any(word in body[end - PIECE : end + len(word)].lower() for end in ends)
 
 
 def _fetched(visit: Visit, response: Response, earlier: Page | None) -> Fetched:

@@ -18,9 +18,11 @@ import orjson
 from ..documents.address import host_of
 from ..errors import StateDamaged, UsageError
 from . import statements as say
+from .digests import Digests
 from .page import (
     Analysed,
     ArchiveFile,
+    Capture,
     Captured,
     Child,
     Controlled,
@@ -73,6 +75,7 @@ class SqlTable(SqlReading):
         self._paths_kept = paths_kept
         self._uncounted: list[Words] | None = None  # None: nobody has looked who waits there
         self._full: dict[str, int] = {}  # pages that take no path but one shorter than this
+        self._digests = Digests()
 
     # --- what a database must be able to do ------------------------------------------------
 
@@ -125,6 +128,7 @@ class SqlTable(SqlReading):
         if owner is None:
             with self._writing():
                 self._run(say.CLAIM, id=harvest)
+        self._digests.are_all = not self.files()  # before anything is written
 
     def admit(self, children: Sequence[Child]) -> Admitted:
         with self._writing():
@@ -144,6 +148,9 @@ class SqlTable(SqlReading):
     def count_words(self) -> None:
         with self._writing():
             self._count_words()
+
+    def digest_known(self, digest: str) -> Capture | None:
+        return super().digest_known(digest) if self._digests.may_have(digest) else None
 
     def cut_back(self, file: str, bytes: int) -> list[str]:
         with self._writing():
@@ -280,6 +287,7 @@ class SqlTable(SqlReading):
         return self._uncounted
 
     def _write_captures(self, captures: Sequence[Sequence[Any]]) -> None:
+        self._digests.add(row[5] for row in captures)
         at_place = {(row[6], row[7]): row for row in captures}
         self._change(say.WRITE_CAPTURES, list(at_place.values()))
         ends: dict[str, int] = {}

@@ -14,6 +14,7 @@ from ..engine.stage import Task
 from ..errors import ComeBack, GiveUp, HarvestError, RetryLater, Unavailable
 from ..network.client import Client
 from ..network.hosts import Hosts
+from ..network.large_answers import Turn
 from ..network.limits import pause_asked
 from ..network.request import REDIRECTS
 from ..network.response import Response
@@ -37,6 +38,7 @@ class Visit:
     begun: float = field(default_factory=time.time)
     answers: list[Answered] = field(default_factory=list)
     may_be_plain: bool = False  # if https cannot be had, http will do
+    turn: Turn = field(default_factory=Turn)  # as long as a large answer is in its hands
 
 
 class Visitor:
@@ -77,9 +79,14 @@ class Visitor:
             headers["If-Modified-Since"] = known.last_modified
         self._hosts.asking(visit.lane)
         try:
-            seconds = self._timeout_s
             response = self._client.ask(
-                "GET", address, headers=headers, seconds=seconds, most=most, most_unpacked=most
+                "GET",
+                address,
+                headers=headers,
+                seconds=self._timeout_s,
+                most=most,
+                most_unpacked=most,
+                turn=visit.turn,
             )
         except NoAnswer as error:
             if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
