@@ -30,6 +30,7 @@ NUMBER = re.compile(
 GROUPS = re.compile(rf"['\u2019{SPACES}]")
 MARKS = (".", ",")
 LONGEST_DATE = 100
+LONGEST_NUMBER = 60
 ELEMENT = etree._Element
 CONTENT = etree.XPath("string()", smart_strings=False)
 
@@ -69,14 +70,18 @@ def as_number(value: Any, page: Page, mark: str | None = None) -> int | Decimal 
     >>> str(as_number("1.234", None, ","))
     '1234'
     """
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return value
-    found = NUMBER.search(content_of(value))
+    if type(value) is not str:
+        if isinstance(value, int | float | None):
+            return None if isinstance(value, bool) else value
+        value = content_of(value)
+    if value.isdecimal() and len(value) < LONGEST_NUMBER:
+        return int(value)
+    found = NUMBER.search(value)
     if found is None:
         return None
     sign, digits, power = found.groups()
+    if digits.isdecimal() and not sign and not power:
+        return int(digits)
     number = Decimal(_plain(GROUPS.sub("", digits), mark) + (f"e{power}" if power else ""))
     number = -number if sign in ("-", "\u2212") else number
     return (

@@ -12,10 +12,10 @@ from .field import (
     At,
     Field,
     Find,
+    OfNode,
     carried,
     constant,
     header,
-    of_node,
     of_request,
     template,
 )
@@ -102,9 +102,9 @@ def _finder(name: str, text: str, format: str) -> tuple[Find, tuple[str, ...]]:
             hint = did_you_mean(text, known) or f"; known: {', '.join(known)}"
             raise ValueError(f"a request has no {text!r}{hint}") from None
     selectors: dict[str, Callable[[str], Find]] = {
-        "css": lambda css: of_node(css_finder(css, format)),
-        "xpath": lambda path: of_node(xpath_finder(path)),
-        "json": lambda path: of_node(json_finder(path)),
+        "css": lambda css: OfNode(css_finder(css, format)),
+        "xpath": lambda path: OfNode(xpath_finder(path)),
+        "json": lambda path: OfNode(json_finder(path)),
         "carried": carried,
         "header": header,
     }
