@@ -29,7 +29,8 @@ FIELDS = {
     "stock": "span.stock::text",
     "brand": ".brand::text",
 }
-ENTRY = """<li class="product item" data-sku="TEA-{n:03}"><a class="title" href="/p/{n}">Tea no. {n}</a>
+ENTRY = """<li class="product item" data-sku="TEA-{n:03}">
+<a class="title" href="/p/{n}">Tea no. {n}</a>
 <p class="about">What people say of it is <b>good</b>, most of all in the evening.</p>
 <span class="price">&pound; {n}.50</span> <span class="stock">In stock: {left}</span>
 <img src="/pictures/{n}.png" alt="a cup of tea"> <em class="brand">Oak</em></li>
@@ -38,7 +39,13 @@ TASK = """base = "http://127.0.0.1/"
 start = ["/"]
 [tables.product]
 key = ["sku"]
-columns = { sku = "VARCHAR(20)", name = "TEXT", link = "TEXT", price = "DECIMAL(10,2)", stock = "INTEGER", brand = "TEXT" }
+[tables.product.columns]
+sku = "VARCHAR(20)"
+name = "TEXT"
+link = "TEXT"
+price = "DECIMAL(10,2)"
+stock = "INTEGER"
+brand = "TEXT"
 [[layers.list.rows]]
 table = "product"
 each = "li.product"
@@ -54,7 +61,7 @@ brand = ".brand::text"
 
 def listing() -> str:
     entries = "".join(ENTRY.format(n=n, left=n % 7) for n in range(ROWS))
-    return f"<!doctype html><html><head><title>Tea</title></head><body><ul>{entries}</ul></body></html>"
+    return f"<!doctype html><html><head><title>Tea</title></head><body><ul>{entries}</ul></body>"
 
 
 def measure(scale: float, say: Say) -> Iterator[Row]:

@@ -80,8 +80,12 @@ def as_number(value: Any, page: Page, mark: str | None = None) -> int | Decimal 
     if found is None:
         return None
     sign, digits, power = found.groups()
-    if digits.isdecimal() and not sign and not power:
-        return int(digits)
+    if not sign and not power:  # as most are
+        whole, point, decimals = digits.partition(".")
+        if whole.isdecimal() and not point:
+            return int(whole)
+        if mark is None and whole.isdecimal() and decimals.isdecimal():
+            return Decimal(digits)
     number = Decimal(_plain(GROUPS.sub("", digits), mark) + (f"e{power}" if power else ""))
     number = -number if sign in ("-", "\u2212") else number
     return (

@@ -12,6 +12,7 @@ from .field import (
     At,
     Field,
     Find,
+    Matching,
     OfNode,
     carried,
     constant,
@@ -117,21 +118,12 @@ def whole_text(node: Any, at: At) -> Iterable[str]:
 
 
 def _matching(section: Section, find: Find, is_short: bool) -> Find:
-    """The first group of each match, or all of it."""
     try:
         pattern = pattern_of(section.text("re"))
     except ValueError as error:
         section.mistakes.add(section.place if is_short else section.at("re"), str(error))
         return find
-    group = min(pattern.groups, 1)
-
-    def matches(node: Any, at: At) -> Iterable[str]:
-        for found in find(node, at):
-            for match in pattern.finditer(content_of(found)):
-                if match[group] is not None:
-                    yield match[group]
-
-    return matches
+    return Matching(find, pattern)
 
 
 def _format(section: Section, kind: str | None) -> str | None:

@@ -5,18 +5,19 @@ Promise: compiled once; the same page gives the same value. A value that cannot 
 
 from __future__ import annotations
 
+import re
 import string
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import GiveUp
-from .convert import Convert, as_found
+from .convert import Convert, as_found, content_of
 from .page import Page
-from .quick import First
+from .quick import First, first_of
 from .request import Request
 from .selector import bounded
 
@@ -58,7 +59,7 @@ class Field:
 
     def __post_init__(self) -> None:
         self.one = self._together if self.many != "first" else self._first
-        first = getattr(getattr(self.find, "find", None), "first", None)
+        first: First | None = getattr(self.find, "first", None)
         if first is not None and self.many == "first" and self.plus is None:
             self.one = self._quick(first)
 
@@ -114,10 +115,36 @@ class OfNode:
     """What a selector finds, wherever the page came from."""
 
     def __init__(self, find: Callable[[Any], Iterable[Any]]) -> None:
-        self.find = find
+        self._find = find
+        self.first: First | None = getattr(find, "first", None)
 
     def __call__(self, node: Any, at: At) -> Iterable[Any]:
-        return self.find(node)
+        return self._find(node)
+
+
+class Matching:
+    """The first group of each match in what is found, or all of it if there is no group."""
+
+    def __init__(self, find: Find, pattern: re.Pattern[str]) -> None:
+        self._find = find
+        self._pattern = pattern
+        self._group = min(pattern.groups, 1)
+        self._first_text: First | None = getattr(find, "first", None)
+        self.first = self._first_match if self._first_text else None
+
+    def __call__(self, node: Any, at: At | None) -> Iterator[str]:
+        for found in self._find(node, at):  # type: ignore[arg-type]
+            for match in self._pattern.finditer(content_of(found).strip()):
+                if match[self._group] is not None:
+                    yield match[self._group]
+
+    def _first_match(self, node: Any) -> str | None:
+        """In the first text, as a rule."""
+        text = self._first_text(node) if self._first_text else None
+        match = self._pattern.search(text) if text is not None else None
+        if match and match[self._group]:
+            return match[self._group].strip() or None
+        return first_of(self(node, None))  # a selector needs no more than the node
 
 
 def constant(value: Any) -> Find:
