@@ -1,4 +1,4 @@
-"""python -m bench [all|dump|fetch|graph|history|media|neo4j|pages|pools|shipping] [--quick]"""
+"""python -m bench [all|dump|fetch|fields|graph|history|media|neo4j|pages|pools|shipping] [--quick]"""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import dump, fetch, graph, history, media, neo4j, pages, pools, shipping
+from bench import dump, fetch, fields, graph, history, media, neo4j, pages, pools, shipping
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
     "dump": dump.measure,
     "fetch": fetch.measure,
+    "fields": fields.measure,
     "pools": pools.measure,
     "graph": graph.measure,
     "history": history.measure,

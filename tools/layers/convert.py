@@ -25,7 +25,7 @@ KINDS = ("text", "number", "date", "url", "html", "json")
 SPACES = " \u00a0\u202f\u2009"
 NUMBER = re.compile(
     rf"(?<![\w.,])([-+\u2212]?)[{SPACES}]?"
-    rf"(\d{{1,60}}(?:[.,'\u2019{SPACES}]\d{{1,60}}){{0,20}}|[.,]\d{{1,60}})(?:[eE]([-+]?\d{{1,3}}))?"
+    rf"(\d{{1,60}}(?:[.,'\u2019{SPACES}]\d{{1,60}}){{0,20}}|[.,]\d{{1,60}})(?:[eE]([-+]?\d{{1,3}}))?(?!\d)"
 )
 GROUPS = re.compile(rf"['\u2019{SPACES}]")
 MARKS = (".", ",")
@@ -48,7 +48,7 @@ def converter(kind: str | None, format: str | None = None) -> Convert:
 def as_found(value: Any, page: Page) -> Any:
     """Text without the blanks around it; what JSON gave as it is."""
     if type(value) is str:
-        return value.strip() or None
+        return value if page.format == "json" else value.strip() or None
     return as_text(value, page) if isinstance(value, ELEMENT) else value
 
 

@@ -202,7 +202,9 @@ def _drop_namespaces(root: Any) -> None:
         if element.tag[0] == "{":
             element.tag = element.tag.partition("}")[2]
         for name in [name for name in element.attrib if name[0] == "{"]:
-            element.attrib.setdefault(name.partition("}")[2], element.attrib[name])
+            plain = name.partition("}")[2]
+            if plain not in element.attrib:
+                element.set(plain, element.attrib[name])
 
 
 def _encoded(text: str) -> bytes:

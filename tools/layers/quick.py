@@ -91,7 +91,8 @@ def quick_finder(css: str, is_html: bool, long_way: Find) -> Find:
     if found is None:
         return long_way
     tag, cls, name = found.groups()
-    tag, name = (each.lower() if each and is_html else each for each in (tag, name))
+    if tag and is_html:
+        tag = tag.lower()
     return Quick(tag or "*", _of_class(cls) if cls else None, name, long_way)
 
 

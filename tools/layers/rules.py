@@ -89,7 +89,7 @@ class Next:
     def found(self, at: At) -> Iterator[Request | Skipped]:
         for node in self.each.nodes(at):
             at.known = {name: field.one(node, at) for name, field in self.carry.items()}
-            if self.when is not None and not self.when.one(node, at):
+            if self.when is not None and not _holds(self.when.one(node, at)):
                 continue
             made = self._request(node, at)
             if made is not None:
@@ -144,6 +144,11 @@ class DeclaredTask(Task):
                 if count > MOST_FOUND:
                     raise GiveUp(f"the page gives more than {MOST_FOUND:,} rows and requests")
                 yield each
+
+
+def _holds(value: Any) -> bool:
+    """As JMESPath has it: a number always does."""
+    return bool(value) or (isinstance(value, int | float | Decimal) and value is not False)
 
 
 def _missing(fields: Fields, values: Mapping[str, Any]) -> str | None:
