@@ -1,4 +1,4 @@
-"""python -m bench [all|dump|fetch|fields|graph|history|media|neo4j|pages|pools|shipping] [--quick]"""
+"""python -m bench [all|dump|fetch|fields|graph|history|media|neo4j|pages|pools|shipping]"""
 
 from __future__ import annotations
 

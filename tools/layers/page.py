@@ -59,6 +59,7 @@ class Page:
         self.text = text
         self.format = format
         self.charset = charset
+        self._forms: dict[str, Form] = {}
 
     @classmethod
     def of(cls, url: str, status: int, headers: Headers, body: bytes, format: str = "html") -> Self:
@@ -132,7 +133,9 @@ class Page:
         page has none."""
         from .form import form_on
 
-        return form_on(self, css)
+        if css not in self._forms:
+            self._forms[css] = form_on(self, css)
+        return self._forms[css]
 
 
 def _by_name(headers: Headers) -> dict[str, str]:

@@ -101,7 +101,10 @@ class Next:
         sent = {name: each.one(node, at) for name, each in (self.json or self.form).items()}
         if missing := _missing(self.carry, at.known) or _missing(self.json or self.form, sent):
             return Skipped(f"-> {self.to}", f"no {missing}")
-        made = self._of_form(sent, at) if self.form_of else self._plain(node, sent, at)
+        try:
+            made = self._of_form(sent, at) if self.form_of else self._plain(node, sent, at)
+        except GiveUp as error:  # without the form there are still rows
+            return Skipped(f"-> {self.to}", str(error))
         if made is None:
             return None
         new = {name: value for name, value in at.known.items() if value is not None}
@@ -109,7 +112,7 @@ class Next:
         referer = at.page.url if self.referer else None
         return replace(made, carried=carried, referer=referer)
 
-    def _of_form(self, sent: Mapping[str, Any], at: At) -> Request | None:
+    def _of_form(self, sent: Mapping[str, Any], at: At) -> Request:
         given = {name: value for name, value in sent.items() if value is not None}
         return at.page.form(self.form_of).request(self.to, **given)
 
