@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, PAUSED_SLOTS, pause_of
+from ..journal.facts import NEXT_ROUND, PAUSED, PAUSED_SLOTS, next_round_of, pause_of
 from ..journal.instance import SIGNALS
 from ..journal.pauses import Paused, paused_fact, slots_fact
 from .committer import Committer
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
-NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: ""}
+NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: "", NEXT_ROUND: ""}
 
 
 class Request(NamedTuple):
@@ -63,14 +63,16 @@ class Harvest:
         attempts: int,
         grace_s: float,
         executor: Executor | None = None,
+        notes: SimpleQueue[Request] | None = None,
     ) -> None:
-        """Without an executor threads of this process do the work."""
+        """Without an executor threads of this process do the work. `notes` are those of the round
+        before, if there was one: what is asked between two rounds is done in the next."""
         self.job = job
         self.pools = Pools(pools_file, job.stages)
         self.stop = stop  # set: whoever waits for something gives up waiting
         self._file = pools_file
         self._grace_s = grace_s
-        self._notes: SimpleQueue[Request] = SimpleQueue()
+        self._notes: SimpleQueue[Request] = SimpleQueue() if notes is None else notes
         self._take_back_at: float | None = None
         self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
@@ -124,6 +126,14 @@ class Harvest:
             self.verdict = "nothing was left to do"
         if self.was_stopped:
             self.verdict = "stopped; the same command goes on from here"
+
+    def wait_until(self, moment: float) -> bool:
+        """After a round nothing is handed out until then, by the wall clock, or longer if it makes
+        a pause. False if somebody stops it meanwhile."""
+        self.pools.remember(next_round_of(os.getpid(), moment))
+        while not self.was_stopped and (time.time() < moment or self.paused_since is not None):
+            self._obey(self._next_note())
+        return not self.was_stopped
 
     def has_work(self) -> bool:
         return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
