@@ -18,6 +18,7 @@ EXTRAS = {
     "matplotlib": "plots",
     "pyarrow": "parquet",
     "psycopg": "postgres",
+    "pymysql": "mysql",
     "prometheus_client": "metrics",
 }
 """Each package and the extra of pyproject.toml that brings it."""

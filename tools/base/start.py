@@ -18,7 +18,7 @@ PACKAGES = (  # in the order of requirements.txt
     *("requests", "urllib3", "socks", "paramiko", "tqdm", "neo4j", "orjson", "pyrate_limiter"),
     *("PIL", "soundfile", "numpy", "apscheduler", "apprise", "matplotlib", "isal", "zstandard"),
     *("xxhash", "pyarrow", "turbohtml", "ada_url", "protego", "warcio", "publicsuffixlist"),
-    *("prometheus_client", "psycopg"),
+    *("prometheus_client", "psycopg", "sqlalchemy", "pymysql", "parsel", "jmespath"),
 )
 MOST_NAMED = 3
 

@@ -207,7 +207,7 @@ def _without_dot(host: str) -> str:
 
 def _with_query_in(encoding: str, reference: str) -> str:
     """The query as a browser writes it: in the page's own encoding, everything else in UTF-8."""
-    codec = _codec(encoding)
+    codec = codec_of(encoding)
     if codec is None:
         return reference
     front, hash_, fragment = reference.partition("#")
@@ -221,7 +221,7 @@ def _escaped(encoded: bytes) -> str:
 
 
 @cache
-def _codec(encoding: str) -> str | None:
+def codec_of(encoding: str) -> str | None:
     """None for what is written as UTF-8 in an address."""
     name = encoding.lower()
     if name in NO_ENCODER:
