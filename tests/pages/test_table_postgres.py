@@ -14,9 +14,10 @@ from tests.pages.table_contract import SEED, Open, TableContract, child, fetched
 from tests.support.command import ROOT
 from tests.support.postgres_server import PASSWORD, PostgresServer
 from tools.errors import StateDamaged, StopHarvest, Unavailable, Unreachable, UsageError
-from tools.pages.open_table import PASSWORD_VARIABLE, open_table, visit_table
+from tools.pages.open_table import open_table, visit_table
 from tools.pages.page import Analysed
 from tools.pages.table import PageTable
+from tools.tables.address import PASSWORD_VARIABLE
 
 NOWHERE = Path("/nowhere")
 END_OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity

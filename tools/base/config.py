@@ -5,7 +5,6 @@ A field that is no part of a printed dataclass (`repr=False`) is no setting eith
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import WrongSetting
+from .text import nearest
 
 T = TypeVar("T")
 
@@ -33,11 +33,9 @@ def build(usual: T, table: Mapping[str, Any], where: str = "") -> T:
 
 def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> str:
     """With the nearest right name; `otherwise` is what is said if none is near."""
-    spellings = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(key.lower(), spellings, n=1, cutoff=0.5)
     hint = otherwise or f"known: {', '.join(known)}"
-    if near:
-        hint = f"did you mean {name.removesuffix(key)}{spellings[near[0]]}?"
+    if near := nearest(key, known):
+        hint = f"did you mean {name.removesuffix(key)}{near}?"
     return f"unknown setting {name}; {hint}"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 import unicodedata
+from collections.abc import Iterable
 
 MORE = "..."
 SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
@@ -157,3 +159,23 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """
+    >>> nearest("detial", ["home", "Detail"]), nearest("x", ["home"])
+    ('Detail', None)
+    """
+    spellings = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(word.lower(), spellings, n=1, cutoff=0.5)
+    return spellings[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """What follows the name of something that is not there; nothing if no right one is near.
+
+    >>> did_you_mean("detial", ["home", "detail"]), did_you_mean("x", ["home"])
+    ("; did you mean 'detail'?", '')
+    """
+    near = nearest(word, known)
+    return f"; did you mean {near!r}?" if near else ""

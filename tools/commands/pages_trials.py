@@ -8,9 +8,10 @@ from functools import partial
 
 from ..assist.notify import trials as notice_trials
 from ..base.credentials import hidden
-from ..pages.open_table import is_server, open_table, sqlite_path, visit_table
+from ..pages.open_table import open_table, visit_table
 from ..pages.table import PageTable
 from ..settings import Settings
+from ..tables.address import is_postgres, sqlite_path
 from .trials import Trial, try_folder, try_node, try_notice, try_state
 
 
@@ -29,7 +30,7 @@ def crawl_trials(settings: Settings) -> Iterator[Trial]:
 def try_table(settings: Settings) -> str:
     """A server gets its tables, as by any start; a file that is not there is not made."""
     pages, state = settings.pages, settings.state
-    if is_server(pages.database):
+    if is_postgres(pages.database):
         table: PageTable | None = open_table(pages.database, state, pages.password_file)
     else:
         table = visit_table(pages.database, state, pages.password_file)

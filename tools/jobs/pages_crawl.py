@@ -24,10 +24,10 @@ from ..engine.pools import Pools
 from ..engine.stage import Stage
 from ..errors import StateDamaged, UsageError
 from ..pages.control import Control
-from ..pages.open_table import is_server, sqlite_path
 from ..pages.page import Child, Link
 from ..pages.table import PageTable
 from ..settings import Settings
+from ..tables.address import is_postgres, sqlite_path
 from .ownership import ID, Past
 
 logger = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Crawl:
                 f"this crawl went {before} links deep already: give --depth {before} or more, or "
                 "begin anew with --fresh"
             )
-        if self.worked and not is_server(pages.database):
+        if self.worked and not is_postgres(pages.database):
             path = sqlite_path(pages.database, self._settings.state)
             if not path.exists():
                 raise self._lost(f"{path} is gone")

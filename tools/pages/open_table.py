@@ -5,47 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..base import extras
-from ..base.credentials import hidden, one_secret
-from ..errors import UsageError
+from ..base.credentials import one_secret
+from ..tables.address import PASSWORD_VARIABLE, is_postgres, sqlite_path
 from .table import PATHS_KEPT, PageTable
 from .table_sqlite import SqlitePages
-
-PASSWORD_VARIABLE = "SHEAF_DATABASE_PASSWORD"  # noqa: S105
 
 
 def open_table(
     address: str, state: Path, password_file: Path | None = None, paths_kept: int = PATHS_KEPT
 ) -> PageTable:
     """Ready to be written, made if it is not there yet. A path is one in the folder `state`."""
-    if is_server(address):
+    if is_postgres(address):
         return _postgres(address, password_file, True, paths_kept)
     return SqlitePages(sqlite_path(address, state), paths_kept=paths_kept)
 
 
 def visit_table(address: str, state: Path, password_file: Path | None = None) -> PageTable | None:
     """To be read, while somebody else may be writing; None if there is no such file."""
-    if is_server(address):
+    if is_postgres(address):
         return _postgres(address, password_file, False, PATHS_KEPT)
     path = sqlite_path(address, state)
     return SqlitePages(path, writable=False) if path.exists() else None
-
-
-def is_server(address: str) -> bool:
-    return address.startswith(("postgresql://", "postgres://"))
-
-
-def sqlite_path(address: str, state: Path) -> Path:
-    """
-    >>> sqlite_path("sqlite:pages.db", Path("state-pages")).as_posix()
-    'state-pages/pages.db'
-    """
-    kind, _, rest = address.partition(":")
-    if kind != "sqlite" or not rest or rest.startswith("//"):
-        raise UsageError(
-            f"the database {hidden(address)!r} is not known: write it like sqlite:PATH or "
-            "postgresql://user@host/db"
-        )
-    return state / rest
 
 
 def _postgres(

@@ -13,35 +13,16 @@ from threading import Lock
 from typing import Any
 
 import psycopg
-from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict
 
 from ..base.credentials import hidden
-from ..errors import (
-    GiveUp,
-    HarvestError,
-    StateDamaged,
-    StopHarvest,
-    Unavailable,
-    Unreachable,
-    UsageError,
-)
+from ..errors import Unavailable, Unreachable, UsageError
+from ..tables.postgres import postgres_error, postgres_settings
 from .schema import SCHEMA
 from .sql_reading import Row
 from .sql_table import SqlTable
 from .statements import MOMENTS, Dialect
 from .table import PATHS_KEPT
 
-CONNECT_S = 10
-STATEMENT_S = 300
-SETTINGS: dict[str, Any] = {
-    "connect_timeout": CONNECT_S,
-    "tcp_user_timeout": 60_000,
-    "keepalives_idle": 30,
-    "application_name": "sheaf",
-    "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s "
-    f"-c idle_in_transaction_session_timeout={STATEMENT_S}s -c client_min_messages=warning",
-}
 SHOWN = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
 DIALECT = Dialect(
     {
@@ -76,7 +57,7 @@ class PostgresPages(SqlTable):
     ) -> None:
         """One that is only read is there already."""
         super().__init__(hidden(address), paths_kept)
-        self._settings = _settings(address, password)
+        self._settings = postgres_settings(address, password)
         self._writer = Connection(self.name, self._settings)
         self._reader = Connection(self.name, self._settings)
         try:
@@ -163,45 +144,4 @@ class Connection:
         try:
             yield
         except psycopg.Error as error:
-            raise explained(error, self._name) from error
-
-
-def _settings(address: str, password: str) -> dict[str, Any]:
-    try:
-        given = conninfo_to_dict(address)
-    except psycopg.ProgrammingError:  # its text may hold a password
-        raise UsageError(
-            f"the database {hidden(address)} is not known: write it like postgresql://user@host/db"
-        ) from None
-    if "password" in given:
-        raise UsageError(
-            f"the password of {hidden(address)} must not stand in the address: give it in "
-            "SHEAF_DATABASE_PASSWORD or in a file that only you can read"
-        )
-    return {**SETTINGS, **given, **({"password": password} if password else {})}
-
-
-REFUSED = (
-    errors.DiskFull,
-    errors.InsufficientPrivilege,
-    errors.ReadOnlySqlTransaction,
-)
-LOST = (errors.UndefinedTable, errors.UndefinedColumn)
-BAD_RECORDS = (
-    psycopg.DataError,
-    psycopg.IntegrityError,
-    errors.ProgramLimitExceeded,
-)
-
-
-def explained(error: psycopg.Error, name: str) -> HarvestError | psycopg.Error:
-    said = " ".join(str(error).split())
-    if isinstance(error, REFUSED):
-        return StopHarvest(f"{name} cannot be written ({said}): fix this, then start again")
-    if isinstance(error, LOST):
-        return StateDamaged(f"{name} has lost a table of this crawl ({said}): bring it back")
-    if isinstance(error, BAD_RECORDS):
-        return GiveUp(f"{name} does not take these records: {said}")
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return Unavailable(f"{name} cannot be reached: {said}")
-    return error
+            raise postgres_error(error, self._name) from error

@@ -1,0 +1,149 @@
+"""A database as all kinds of them are used here: one connection that writes, others that read.
+
+Promise: a transaction is all or nothing; what a driver raises becomes what to do next.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Engine, Index
+from sqlalchemy.exc import DBAPIError, ProgrammingError, SQLAlchemyError, StatementError
+from sqlalchemy.types import TypeEngine
+
+from ..base.text import one_line
+from ..errors import UsageError
+from .batch import OWN
+from .datatype import DataType
+from .declared import Table
+
+IN_ONE_DELETE = 500
+READERS = 8
+
+
+class Database(ABC):
+    """Subclasses say how one kind of database is reached and written quickly."""
+
+    errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
+    """What its driver raises, and SQLAlchemy."""
+    mark = "%s"
+
+    def __init__(self, name: str, writer: Engine | None, reader: Engine) -> None:
+        self.name = name
+        self._writer = writer
+        self._reader = reader
+        self._turn = Lock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        if self._writer is None:
+            raise RuntimeError(f"{self.name} was opened to be read only")
+        with self._turn, self._obeyed(), self._writer.begin() as db:
+            yield db
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._obeyed(), self._reader.connect() as db:
+            yield db
+
+    @contextmanager
+    def _obeyed(self) -> Iterator[None]:
+        try:
+            yield
+        except self.errors as error:
+            driver_error = getattr(error, "orig", None) or error
+            raise self.explained(driver_error) from error
+
+    @abstractmethod
+    def explained(self, error: Exception) -> Exception:
+        """What a driver raised, as what to do next."""
+
+    @contextmanager
+    def understood(self, sql: str) -> Iterator[None]:
+        """Around somebody's own query: what is wrong with it is said to him."""
+        try:
+            yield
+        except StatementError as error:
+            if getattr(error, "connection_invalidated", False) or not self.is_mistake(error):
+                raise
+            said = getattr(error, "orig", None) or error
+            asked = one_line(sql)
+            raise UsageError(f"{self.name} does not understand {asked!r}: {said}") from error
+
+    def is_mistake(self, error: Exception) -> bool:
+        """Of whoever wrote the statement."""
+        return isinstance(error, ProgrammingError) or not isinstance(error, DBAPIError)
+
+    def try_out(self) -> None:
+        """Can it be reached?"""
+        with self.reading() if self._writer is None else self.transaction():
+            pass
+
+    def close(self) -> None:
+        for engine in (self._writer, self._reader):
+            if engine is not None:
+                engine.dispose()
+
+    # --- names and types -------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> Dialect:
+        return self._reader.dialect
+
+    def quoted(self, name: str) -> str:
+        return self.dialect.identifier_preparer.quote_identifier(name)
+
+    table_options: Mapping[str, Any] = {}
+
+    def shape_index(self, index: Index) -> None:  # noqa: B027
+        """Of the column `_request`, whose texts may be long."""
+
+    def compiled(self, wanted: DataType) -> str:
+        return self.sql_type(wanted).compile(self.dialect)
+
+    @abstractmethod
+    def sql_type(self, wanted: DataType) -> TypeEngine[Any]:
+        """The type of a column in this database."""
+
+    def widen(  # noqa: B027
+        self, db: Connection, table: str, column: str, wanted: DataType
+    ) -> None:
+        """The column takes longer values from now on."""
+
+    # --- rows ------------------------------------------------------------------------------
+
+    def forget(self, db: Connection, table: str, sources: Sequence[str]) -> None:
+        """The rows of these requests go."""
+        for at in range(0, len(sources), IN_ONE_DELETE):
+            some = sources[at : at + IN_ONE_DELETE]
+            marks = ", ".join([self.mark] * len(some))
+            statement = f"DELETE FROM {self.quoted(table)} WHERE {self.quoted('_request')} IN"
+            db.exec_driver_sql(f"{statement} ({marks})", tuple(some))
+
+    def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """By key, those that are there are replaced."""
+        statement = f"{self.into(table)} VALUES ({self.marks(table)}){self.upsert(table)}"
+        db.exec_driver_sql(statement, list(rows))
+
+    def into(self, table: Table) -> str:
+        return f"INSERT INTO {self.quoted(table.name)} ({self.columns(table)})"
+
+    def columns(self, table: Table) -> str:
+        return ", ".join(map(self.quoted, [*table.columns, *OWN]))
+
+    def marks(self, table: Table) -> str:
+        return ", ".join([self.mark] * (len(table.columns) + len(OWN)))
+
+    def upsert(self, table: Table) -> str:
+        if not table.key:
+            return ""
+        key = ", ".join(map(self.quoted, table.key))
+        news = [f"{name} = excluded.{name}" for name in map(self.quoted, self.beside_key(table))]
+        return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(news)}"
+
+    def beside_key(self, table: Table) -> list[str]:
+        return [name for name in [*table.columns, *OWN] if name not in table.key]

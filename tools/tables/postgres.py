@@ -1,0 +1,148 @@
+"""Tables in PostgreSQL, and what everything here that speaks to PostgreSQL shares.
+
+Promise: a server that goes away is `Unavailable`; when it is back the next call connects anew. Each
+wait has a deadline, of which the server is told, too. Limit: whether a commit was made that was cut
+off nobody knows; the same again changes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection, Engine, Index, create_engine, types
+from sqlalchemy.exc import SQLAlchemyError
+
+from ..base.credentials import hidden
+from ..errors import GiveUp, HarvestError, StateDamaged, StopHarvest, Unavailable, UsageError
+from .address import refuse_password
+from .database import READERS, Database
+from .datatype import DataType
+from .declared import Table
+
+CONNECT_S = 10
+STATEMENT_S = 300
+OPTIONS = (
+    f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=60s "
+    f"-c idle_in_transaction_session_timeout={STATEMENT_S}s -c client_min_messages=warning"
+)
+SETTINGS: dict[str, Any] = {
+    "connect_timeout": CONNECT_S,
+    "tcp_user_timeout": 60_000,
+    "keepalives_idle": 30,
+    "application_name": "sheaf",
+    "options": OPTIONS,
+}
+TYPES: dict[str, types.TypeEngine[Any]] = {
+    "text": types.Text(),
+    "integer": types.Integer(),
+    "bigint": types.BigInteger(),
+    "double": types.Double(),
+    "boolean": types.Boolean(),
+    "date": types.Date(),
+    "datetime": types.DateTime(),
+    "time": types.Time(),
+    "json": types.JSON(),
+    "blob": types.LargeBinary(),
+}
+
+
+class PostgresDatabase(Database):
+    errors = (SQLAlchemyError, psycopg.Error)
+
+    def __init__(self, address: str, password: str, writable: bool) -> None:
+        settings = postgres_settings(address, password)
+        reads = settings["options"] + " -c default_transaction_read_only=on"
+        writer = _engine(settings, 1) if writable else None
+        super().__init__(hidden(address), writer, _engine(settings | {"options": reads}, READERS))
+
+    def explained(self, error: Exception) -> Exception:
+        return postgres_error(error, self.name) if isinstance(error, psycopg.Error) else error
+
+    def sql_type(self, wanted: DataType) -> types.TypeEngine[Any]:
+        if wanted.kind == "varchar":
+            return types.String(wanted.length)
+        if wanted.kind == "decimal":
+            return types.Numeric(wanted.length, wanted.decimals)
+        return TYPES[wanted.kind]
+
+    def shape_index(self, index: Index) -> None:
+        """One by hash takes texts of any length."""
+        index.dialect_options["postgresql"]["using"] = "hash"
+
+    def widen(self, db: Connection, table: str, column: str, wanted: DataType) -> None:
+        kind = self.compiled(wanted)
+        change = f"ALTER COLUMN {self.quoted(column)} TYPE {kind}"
+        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} {change}")
+
+    def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """By COPY, which costs a third of INSERT; with a key by way of a table of this session."""
+        columns = self.columns(table)
+        if not table.key:
+            self._copy(db, f"{self.quoted(table.name)} ({columns})", rows)
+            return
+        new = self.quoted(f"_new_{sha256(f'{table.name} {columns}'.encode()).hexdigest()[:16]}")
+        db.exec_driver_sql(
+            f"CREATE TEMP TABLE IF NOT EXISTS {new} ON COMMIT DELETE ROWS AS "
+            f"SELECT {columns} FROM {self.quoted(table.name)} WITH NO DATA"
+        )
+        self._copy(db, new, rows)
+        db.exec_driver_sql(f"{self.into(table)} SELECT {columns} FROM {new}{self.upsert(table)}")
+
+    def _copy(self, db: Connection, place: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        raw: Any = db.connection.driver_connection
+        with raw.cursor() as cursor, cursor.copy(f"COPY {place} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def _engine(settings: dict[str, Any], size: int) -> Engine:
+    return create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(**settings),
+        pool_size=size,
+        pool_pre_ping=True,
+    )
+
+
+def postgres_settings(address: str, password: str) -> dict[str, Any]:
+    """What the driver connects with."""
+    try:
+        given = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:  # its text may hold a password
+        raise UsageError(
+            f"the database {hidden(address)} is not known: write it like postgresql://user@host/db"
+        ) from None
+    if "password" in given:
+        raise refuse_password(address)
+    return {**SETTINGS, **given, **({"password": password} if password else {})}
+
+
+REFUSED = (
+    errors.DiskFull,
+    errors.InsufficientPrivilege,
+    errors.ReadOnlySqlTransaction,
+)
+LOST = (errors.UndefinedTable, errors.UndefinedColumn)
+BAD_RECORDS = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    errors.ProgramLimitExceeded,
+)
+
+
+def postgres_error(error: psycopg.Error, name: str) -> HarvestError | psycopg.Error:
+    said = " ".join(str(error).split())
+    if isinstance(error, REFUSED):
+        return StopHarvest(f"{name} cannot be written ({said}): fix this, then start again")
+    if isinstance(error, LOST):
+        return StateDamaged(f"{name} has lost a table of this harvest ({said}): bring it back")
+    if isinstance(error, BAD_RECORDS):
+        return GiveUp(f"{name} does not take these records: {said}")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return Unavailable(f"{name} cannot be reached: {said}")
+    return error

@@ -1,0 +1,106 @@
+"""Tables in a file of SQLite. Several processes may write it in turns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, types
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from ..base.checkpoint import Checkpointer
+from ..base.sqlite import reading, writing
+from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable
+from .database import READERS, Database
+from .datatype import DataType
+
+CACHE_KB = 16_384
+CHECKPOINT_EVERY = 20_000  # rows
+PATIENCE_MS = 10_000  # while another process writes
+TYPES: dict[str, types.TypeEngine[Any]] = {
+    "text": types.Text(),
+    "integer": types.Integer(),
+    "bigint": types.BigInteger(),
+    "double": types.Double(),
+    "boolean": types.Boolean(),
+    "date": types.Date(),
+    "datetime": types.DateTime(),
+    "time": types.Time(),
+    "json": types.Text(),  # else a JSON that is a number becomes one
+    "blob": types.LargeBinary(),
+}
+
+
+class SqliteDatabase(Database):
+    errors = (SQLAlchemyError, sqlite3.Error)
+    mark = "?"
+
+    def __init__(self, path: Path, writable: bool) -> None:
+        self._path = path
+        self._checkpointer: Checkpointer | None = None
+        reader = _engine(lambda: _patient(reading(path, any_thread=True)), READERS)
+        super().__init__(f"the database {path}", self._open() if writable else None, reader)
+
+    def _open(self) -> Engine:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        engine = _engine(lambda: _patient(writing(self._path, CACHE_KB)), 1)
+        event.listen(engine, "begin", lambda db: db.exec_driver_sql("BEGIN IMMEDIATE"))
+        return engine
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with super().transaction() as db:
+            raw: Any = db.connection.driver_connection
+            changes = raw.total_changes
+            yield db
+        if self._checkpointer is None:
+            self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
+        with self._obeyed():
+            self._checkpointer.written(raw.total_changes - changes, raw)
+
+    def close(self) -> None:
+        if self._checkpointer is not None:
+            self._checkpointer.close()
+        super().close()
+
+    def is_mistake(self, error: Exception) -> bool:
+        """SQLite has one name for what is wrong with a statement and with the file."""
+        said = str(getattr(error, "orig", ""))
+        return super().is_mistake(error) or "syntax error" in said or said.startswith("no such")
+
+    def explained(self, error: Exception) -> Exception:
+        said = str(error)
+        if isinstance(error, sqlite3.IntegrityError):
+            return GiveUp(f"{self.name} does not take these rows: {said}")
+        if said.startswith("no such"):
+            return StateDamaged(f"{self.name} has lost something ({said}): bring it back")
+        if isinstance(error, sqlite3.OperationalError):
+            if "locked" in said or "busy" in said:
+                return Unavailable(f"{self.name} is being written by somebody else for too long")
+            return StopHarvest(
+                f"{self.name} cannot be written ({said}): fix this, then start again"
+            )
+        if isinstance(error, sqlite3.DatabaseError):
+            return StateDamaged(f"{self.name} is damaged or no database: {said}")
+        return error
+
+    def sql_type(self, wanted: DataType) -> types.TypeEngine[Any]:
+        """SQLite itself holds no value to its type, so a wider one needs no change either."""
+        if wanted.kind == "varchar":
+            return types.String(wanted.length)
+        if wanted.kind == "decimal":
+            return types.Numeric(wanted.length, wanted.decimals)
+        return TYPES[wanted.kind]
+
+
+def _engine(creator: Any, size: int) -> Engine:
+    return create_engine("sqlite://", creator=creator, poolclass=QueuePool, pool_size=size)
+
+
+def _patient(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+    return db

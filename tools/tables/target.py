@@ -1,0 +1,137 @@
+"""The database that declared tables are in, and how rows get into it.
+
+Promise: what one request gave is stored once, however often it is written; a write is one
+transaction, all or nothing. A server that is away is `Unavailable` and spends nobody's attempt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row as SqlRow
+from sqlalchemy import text
+
+from ..base import extras
+from ..base.credentials import one_secret
+from ..errors import Unavailable, Unreachable
+from .address import PASSWORD_VARIABLE, is_mysql, is_postgres, sqlite_path
+from .batch import portions
+from .database import Database
+from .declared import Table
+from .rows import Brought, TableCount, Written
+from .schema import Schema
+
+OTHERS = "postgresql://user@host/db or mysql://user@host/db"
+
+
+def open_target(url: str, folder: Path, password_file: Path | None = None) -> Target:
+    """Ready to be written; a file is made if it is not there yet, in `folder` unless it says."""
+    return _target(_database(url, folder, password_file, True))
+
+
+def visit_target(url: str, folder: Path, password_file: Path | None = None) -> Target | None:
+    """To be read, while somebody else may be writing; None if there is no such file."""
+    if not (is_postgres(url) or is_mysql(url)) and not sqlite_path(url, folder, OTHERS).exists():
+        return None
+    return _target(_database(url, folder, password_file, False))
+
+
+def _database(url: str, folder: Path, password_file: Path | None, writable: bool) -> Database:
+    """A driver is imported only by those who use it."""
+    if not (is_postgres(url) or is_mysql(url)):
+        from .sqlite import SqliteDatabase
+
+        return SqliteDatabase(sqlite_path(url, folder, OTHERS), writable)
+    password = one_secret(PASSWORD_VARIABLE, password_file)
+    with extras.named():
+        if is_postgres(url):
+            from .postgres import PostgresDatabase
+
+            return PostgresDatabase(url, password, writable)
+        from .mysql import MysqlDatabase
+
+        return MysqlDatabase(url, password, writable)
+
+
+def _target(database: Database) -> Target:
+    try:
+        database.try_out()
+        return Target(database)
+    except BaseException as error:
+        database.close()
+        if isinstance(error, Unavailable):
+            raise Unreachable(str(error)) from error
+        raise
+
+
+class Target:
+    def __init__(self, database: Database) -> None:
+        self.name = database.name
+        self._database = database
+        self._tables: dict[str, Table] = {}
+
+    def prepare(self, tables: Mapping[str, Table]) -> list[str]:
+        """They are there as declared: made, or with columns added and widened. What was changed, a
+        sentence each."""
+        with self._database.transaction() as db:
+            said = Schema(self._database, db).prepare(tables.values())
+        self._tables |= tables
+        return said
+
+    def write(self, brought: Sequence[Brought]) -> Written:
+        """All or nothing; only into tables that were prepared."""
+        misfits: Counter[str] = Counter()
+        found = portions(brought, self._tables, misfits)
+        with self._database.transaction() as db:
+            for table, sources, rows in found:
+                if sources:
+                    self._database.forget(db, table.name, sources)
+                if rows:
+                    self._database.put(db, table, rows)
+        return Written({each.table.name: len(each.rows) for each in found}, dict(misfits))
+
+    def select(self, sql: str, **values: object) -> list[SqlRow[Any]]:
+        """Rows whose columns are attributes: `row.sku`. Values stand in it as `:name`; nothing can
+        be changed this way."""
+        with self._database.reading() as db, self._database.understood(sql):
+            return list(db.execute(text(sql), values))
+
+    def counts(self, names: Iterable[str] | None = None) -> dict[str, TableCount]:
+        """Of the tables that were prepared; without any, of all that are ours."""
+        with self._database.reading() as db:
+            known = Schema(self._database, db).known()
+            wanted = (self._tables or known) if names is None else names
+            return {name: self._count(db, known[name]) for name in wanted if name in known}
+
+    def _count(self, db: Any, table: Table) -> TableCount:
+        columns = [f"COUNT({self._database.quoted(name)})" for name in table.columns]
+        table_name = self._database.quoted(table.name)
+        statement = f"SELECT COUNT(*), {', '.join(columns)} FROM {table_name}"
+        rows, *filled = db.exec_driver_sql(statement).one()
+        return TableCount(rows, dict(zip(table.columns, filled, strict=True)))
+
+    def set_aside(self, stamp: str, names: Iterable[str]) -> dict[str, str]:
+        """Tables that are ours get the name T_stamp and are nobody's any more. Old names to new."""
+        with self._database.transaction() as db:
+            schema = Schema(self._database, db)
+            moved = {name: schema.set_aside(name, stamp) for name in list(names)}
+        for name in moved:
+            self._tables.pop(name, None)
+        return {name: new for name, new in moved.items() if new}
+
+    def claim(self, owner: str, names: Iterable[str] | None = None) -> None:
+        """The tables (those that were prepared) belong to this harvest."""
+        with self._database.transaction() as db:
+            Schema(self._database, db).claim(owner, list(self._tables if names is None else names))
+
+    def owner(self, names: Iterable[str] | None = None) -> str | None:
+        """To whom the tables (those that were prepared) belong; of several, one."""
+        with self._database.reading() as db:
+            schema = Schema(self._database, db)
+            return min(schema.owners(self._tables if names is None else names), default=None)
+
+    def close(self) -> None:
+        self._database.close()
