@@ -168,8 +168,12 @@ class Session:
 
     def waits(self) -> bool:
         """Until the next round; False if there is none, or somebody stops it before."""
-        moment = self._job.next_round(self.harvest)
-        return moment is not None and self.harvest.wait_until(moment)
+        while (moment := self._job.next_round(self.harvest)) is not None:
+            if not self.harvest.wait_until(moment):
+                return False
+            if self._job.is_ready():
+                return True
+        return False
 
     def report(self, seen: Look) -> str:
         """While everything is still open."""

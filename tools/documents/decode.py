@@ -52,7 +52,11 @@ def _declared(body: bytes, content_type: str | None, format: str) -> str:
     by_header = CHARSET.search(content_type or "")
     if by_header and (name := _standard(by_header[1])):
         return name
-    if format == "xml" and (found := DECLARED.match(body)) and (name := _standard(found[1].decode())):
+    if (
+        format == "xml"
+        and (found := DECLARED.match(body))
+        and (name := _standard(found[1].decode()))
+    ):
         return name
     if format == "html":
         return _looked_at(body)

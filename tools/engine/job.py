@@ -225,6 +225,10 @@ class Job:
         """When it begins again in the same process, by the wall clock; None: this was all."""
         return None
 
+    def is_ready(self) -> bool:
+        """Asked when the next round is due; if not, it says anew when that is."""
+        return True
+
     def problem(self, harvest: Harvest) -> HarvestError | None:
         """What to tell instead of success."""
         return None

@@ -63,7 +63,7 @@ class Reopening(Notes):
         return found
 
     def reopen_named(self, stage: Stage, uris: Sequence[str], pool: str = "finished") -> int:
-        """Those of these that are finished, or in this pool, wait for this stage again; how many."""
+        """Those of these that are finished, or in `pool`, wait for this stage again; how many."""
         found = 0
         for first in range(0, len(uris), STRETCH):
             names = as_json(uris[first : first + STRETCH])

@@ -45,7 +45,8 @@ from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import panels
-from .pages_watch import Watch, said_of
+from .pages_watch import Watch
+from .silent_hosts import said_of
 
 
 class PagesJob(Job):

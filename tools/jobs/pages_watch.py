@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 
 from ..archive.store import Archive
-from ..base.text import amount
 from ..engine.harvest import Harvest, Request
 from ..network.hosts import Hosts
 from ..pages.settings import PagesSettings
+from .silent_hosts import give_up_silent
 
 logger = logging.getLogger(__name__)
-
-HOUR_S = 3600.0
-
-
-def said_of(resting: Sequence[tuple[str, float, str]]) -> str:
-    """Of hosts that are left alone, the first to come back first, each until a moment of the
-    monotonic clock."""
-    if not resting:
-        return ""
-    lane, until, reason = resting[0]
-    moment = time.localtime(time.time() + until - time.monotonic())
-    number = amount(len(resting), "host")
-    return f"waiting for {number}, next: {lane} at {time.strftime('%H:%M', moment)} ({reason})"
 
 
 class Watch:
@@ -33,7 +19,6 @@ class Watch:
         self, harvest: Harvest, hosts: Hosts, archive: Archive, settings: PagesSettings
     ) -> None:
         self._harvest = harvest
-        self._download = harvest.job.stages[0]
         self._hosts = hosts
         self._archive = archive
         self._settings = settings
@@ -51,15 +36,4 @@ class Watch:
 
     def ask(self) -> None:
         """By the minute: the pages of a host that has been silent for hours fail."""
-        for lane, _, reason in self._hosts.resting():
-            hours = self._hosts.silent_for(lane) / HOUR_S
-            if hours >= self._settings.host_patience_h:
-                self._give_up(lane, f"the host is away: {reason}")
-
-    def _give_up(self, lane: str, reason: str) -> None:
-        pools, number = self._harvest.pools, 0
-        while urls := pools.in_lane(self._download, lane):
-            if not (given_up := self._harvest.give_up("download", urls, reason)):
-                break  # somebody else holds them now
-            number += given_up
-        logger.warning("%s: %d pages are given up (%s)", lane, number, reason)
+        give_up_silent(self._harvest, self._hosts, self._settings.host_patience_h, "pages")

@@ -1,7 +1,7 @@
 """An activity of a task: what is asked again at its beginning, what follows from its end.
 
-Promise: one that was interrupted, by a kill too, goes on where it was; only one that came to its end
-is followed by the next. What a step of the end finds waits for the next activity.
+Promise: one that was interrupted, by a kill too, goes on where it was; only one that came to its
+end is followed by the next. What a step of the end finds waits for the next activity.
 """
 
 from __future__ import annotations
@@ -123,5 +123,7 @@ def shares(tables: Target, wanted: Mapping[str, Mapping[str, float]]) -> list[st
         for column, share in wanted.get(name, {}).items():
             is_there = count.filled.get(column, 0) / count.rows if count.rows else 1.0
             if is_there < share:
-                found.append(f"{name}.{column} is in {is_there:.0%} of the rows, not in {share:.0%}")
+                found.append(
+                    f"{name}.{column} is in {is_there:.0%} of the rows, not in {share:.0%}"
+                )
     return found

@@ -59,8 +59,12 @@ class Asker:
 
     def read_rules(self, lane: str, address: str) -> None:
         """Whoever caused that comes back at the host's next turn."""
-        if self._robots is not None and self._robots.read(lane, address):
+        if self.know_rules(lane, address):
             raise ComeBack("robots.txt was read first", 0.0)
+
+    def know_rules(self, lane: str, address: str) -> bool:
+        """Were they read only now?"""
+        return self._robots is not None and self._robots.read(lane, address)
 
     def ask(self, lane: str, request: Request, accept: str) -> Response:
         """Any answer but one that asks for a pause, after redirects."""

@@ -1,7 +1,7 @@
 """Raw answers of layers that keep them: WARC files, and which request each belongs to.
 
-Promise: a row of the index names only bytes that are in the archive; what a crash left behind is cut
-off at the next start. The same answer to the same request is kept once.
+Promise: a row of the index names only bytes that are in the archive; what a crash left behind is
+cut off at the next start. The same answer to the same request is kept once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ CREATE TABLE IF NOT EXISTS file (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) 
 """
 ADD = "INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SET_END = (
-    "INSERT INTO file VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET bytes = max(bytes, excluded.bytes)"
+    "INSERT INTO file VALUES (?, ?) ON CONFLICT (name) "
+    "DO UPDATE SET bytes = max(bytes, excluded.bytes)"
 )
 NEW_END = (
     "UPDATE file SET bytes = (SELECT coalesce(max(offset + length), 0) FROM answer "

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ..base.bounds import DAY_S, bounded
+from ..base.bounds import DAY_S, bounded, require, require_known
+
+OF_DATABASES = ("url", "password_file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,9 @@ class LayersSettings:
     # what is kept
     max_bytes: int = bounded(50_000_000, least=1, most=10**10)
     archive_file_mb: float = bounded(1000.0, above=0, most=100_000)
+    database: str = field(default="", repr=False)  # instead of the task's own
     task: str = field(default="", repr=False)  # which one is meant: by the command line
+    loaded: Any = field(default=None, repr=False, compare=False)
     only: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -38,6 +43,12 @@ class Database:
 
     url: str
     password_file: Path | None = None
+
+
+def check_databases(named: Mapping[str, Mapping[str, str]], where: str) -> None:
+    for name, of in named.items():
+        require_known("setting", of, OF_DATABASES, f"{where}.{name}")
+        require("url" in of, f"{where}.{name} needs a url, such as postgresql://user@host/database")
 
 
 def database_of(

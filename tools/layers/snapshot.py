@@ -1,7 +1,7 @@
 """What is left of a task, for people: `requests.json`, by depth, a request on each line.
 
-Promise: it is read as data and never evaluated; a broken one is refused with its place. Nobody waits
-while it is written. Limit: the record that counts is the pools'.
+Promise: it is read as data and never evaluated; a broken one is refused with its place. Nobody
+waits while it is written. Limit: the record that counts is the pools'.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from .request import Request, request_of
 
 FILE = "requests.json"
 KINDS = ("unvisited", "visiting", "failed")
-LEFT = """SELECT depth, CASE WHEN lease.id IS NOT NULL THEN 1 WHEN pool.name = 'failed' THEN 2 ELSE 0 END
-AS kind, uri, note FROM uri JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id
+LEFT = """SELECT depth, iif(lease.id, 1, iif(pool.name = 'failed', 2, 0)) AS kind, uri, note FROM uri JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id
 WHERE pool.name IN ('to_visit', 'failed') ORDER BY depth, kind, uri.id"""
 
 

@@ -159,7 +159,9 @@ def found_of(task: Task, requests: Iterable[Request]) -> list[Found]:
             uri = identity_of(request, task.forget, with_referer)
         except GiveUp:
             continue
-        by_depth.setdefault(task.layers[request.layer], {}).setdefault(uri, note_of(request) or None)
+        by_depth.setdefault(task.layers[request.layer], {}).setdefault(
+            uri, note_of(request) or None
+        )
     return [
         Found(STAGE, [*notes], depth=deep, notes=[*notes.values()])
         for deep, notes in by_depth.items()
@@ -167,9 +169,7 @@ def found_of(task: Task, requests: Iterable[Request]) -> list[Found]:
 
 
 def _page(response: Response, options: LayerOptions) -> Page:
-    page = Page.of(
-        response.url, response.status, response.headers, response.body, options.format
-    )
+    page = Page.of(response.url, response.status, response.headers, response.body, options.format)
     if options.format == "json":
         try:
             page.json  # noqa: B018  # one that is none is worth another try
