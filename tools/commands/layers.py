@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 from ..base.say import say
@@ -21,12 +20,13 @@ class Options(harvest.JobOptions):
     trial: str | None
     layer: str | None
     requests: Path | None
+    folder: Path | None
 
 
 class JobCommand(harvest.JobCommand):
     Options = Options
 
-    def run(self, options: Namespace) -> int:
+    def run(self, options: Options) -> int:  # type: ignore[override]
         options.requests = None
         if options.trial is None and options.layer is not None:
             raise UsageError("--layer goes with --try URL")
@@ -44,7 +44,7 @@ class JobCommand(harvest.JobCommand):
             options.requests, options.resume = options.resume, None
         return super().run(options)
 
-    def _chosen(self, options: Namespace) -> bool:
+    def _chosen(self, options: Options) -> bool:
         """A task, by its user on a terminal; elsewhere the catalogue is all there is."""
         from .layers_catalogue import ask, entries, lines
 
@@ -61,5 +61,3 @@ class JobCommand(harvest.JobCommand):
         options.task, options.fresh = choice
         options.typed.append(options.task)
         return True
-
-

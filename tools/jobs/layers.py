@@ -226,7 +226,8 @@ class LayersJob(Job):
 def _lost(settings: Settings, worked: int) -> StateDamaged:
     return StateDamaged(
         f"{hidden(settings.layers.database)} has no tables of this task, though {worked:,} "
-        "requests are finished: bring back the database that its rows went into, or begin anew with --fresh"
+        "requests are finished: bring back the database that its rows went into, or begin "
+        "anew with --fresh"
     )
 
 

@@ -42,6 +42,7 @@ class Activity:
             self.number = last + 1
             again = self._reopen()
             if last:
+                again += self._retry()
                 logger.info("activity %d begins: %d requests are asked again", self.number, again)
             self._pools.remember({NUMBER: str(self.number), BEGUN: str(time.time())})
         return self.number
@@ -80,10 +81,9 @@ class Activity:
 
     def end(self, tables: Target) -> dict[str, int]:
         """Nothing is left to ask: how many requests each step gives the next activity."""
-        steps = self._task.after_steps
-        given = {"retry": self._retry()} if "retry" in steps else {}
+        given: dict[str, int] = {}
         try:
-            if "refill" in steps and self._task.refill:
+            if "refill" in self._task.after_steps and self._task.refill:
                 given["refill"] = self.enter(self._refilled(tables))
             if own := self.enter(self._whole(self._task.after(tables) or ())):
                 given["after"] = own
@@ -93,8 +93,11 @@ class Activity:
         return {step: number for step, number in given.items() if number}
 
     def _retry(self) -> int:
-        """What failed in fewer activities than the task allows. Where all attempts were spent, a
-        later activity is one attempt more."""
+        """What failed in fewer activities than the task allows. Only now: until the next activity
+        it is seen among what failed. Where all attempts were spent, a later activity is one more.
+        """
+        if "retry" not in self._task.after_steps:
+            return 0
         rounds, attempts = self._task.rounds, self._task.attempts
         spent = self._pools.revive(OUT_OF_ATTEMPTS, self._stage, attempts + rounds - 1)
         return spent + self._pools.revive("", self._stage, rounds)
