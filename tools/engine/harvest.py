@@ -72,7 +72,7 @@ class Harvest:
         self.stop = stop  # set: whoever waits for something gives up waiting
         self._file = pools_file
         self._grace_s = grace_s
-        self._notes: SimpleQueue[Request] = SimpleQueue() if notes is None else notes
+        self.notes: SimpleQueue[Request] = SimpleQueue() if notes is None else notes
         self._take_back_at: float | None = None
         self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
@@ -159,7 +159,7 @@ class Harvest:
         self.fatal = self.fatal or error
         for monitor in self.monitors:
             monitor.stop()
-        self._notes.put(Request("stop"))
+        self.notes.put(Request("stop"))
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
@@ -206,7 +206,7 @@ class Harvest:
 
     def ask(self, request: Request) -> None:
         """From any thread: it is done in a moment."""
-        self._notes.put(request)
+        self.notes.put(request)
 
     def listen_for_pauses(self) -> None:
         """What is asked for before `run` is done as soon as it runs."""
@@ -225,19 +225,19 @@ class Harvest:
                 os._exit(130)
             if request.verb == "stop":
                 self.stop.set()
-            self._notes.put(request)
+            self.notes.put(request)
 
         return leave_note
 
     def _note_end(self, error: Fatal | None) -> None:
         if error is None:
-            self._notes.put(Request("look"))
+            self.notes.put(Request("look"))
         else:
             self.end(error)
 
     def _next_note(self) -> Request:
         try:
-            return self._notes.get(timeout=TICK_S)
+            return self.notes.get(timeout=TICK_S)
         except Empty:
             return Request("look")
 
