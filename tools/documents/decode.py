@@ -1,4 +1,4 @@
-"""The text of an answer: by its first bytes, what its headers say, what it says itself, how it looks.
+"""The text of an answer: by its first bytes, its headers, what it says of itself, how it looks.
 
 Promise: the text is what a browser shows of the same bytes; what is no text of its encoding raises
 RetryLater, because half an answer looks like that and a whole one may come.
@@ -50,13 +50,10 @@ def without_declaration(text: str) -> str:
 
 def _declared(body: bytes, content_type: str | None, format: str) -> str:
     by_header = CHARSET.search(content_type or "")
-    if by_header and (name := _standard(by_header[1])):
+    if by_header and (name := standard_name(by_header[1])):
         return name
-    if (
-        format == "xml"
-        and (found := DECLARED.match(body))
-        and (name := _standard(found[1].decode()))
-    ):
+    by_itself = DECLARED.match(body) if format == "xml" else None
+    if by_itself and (name := standard_name(by_itself[1].decode())):
         return name
     if format == "html":
         return _looked_at(body)
@@ -67,7 +64,7 @@ def _looked_at(body: bytes) -> str:
     return (detect(body).encoding or "UTF-8").removesuffix("-SIG")
 
 
-def _standard(label: str) -> str | None:
+def standard_name(label: str) -> str | None:
     """The encoding's name; None if no encoding is called like that."""
     try:
         return turbohtml.parse(b"", encoding=label).encoding

@@ -1,7 +1,7 @@
 """What a page says: its links, title, words and wishes to robots, as a browser without scripts.
 
 Promise: a function of the bytes, the headers and the address alone; it never raises for what a page
-holds, and time and memory grow with the page's size only. No other module knows the parser.
+holds, and time and memory grow with the page's size only. Only this room knows the parser.
 Limit: the words of more than 200 characters are left out, and those that follow when a page has
 200,000 different ones.
 """
@@ -113,6 +113,11 @@ def texts_in(body: bytes, content_type: str | None, tag: str) -> Iterator[tuple[
         parent = element.parent
         around = parent.tag if isinstance(parent, turbohtml.Element) else ""
         yield around, element.text
+
+
+def tree_of(text: str) -> turbohtml.Document:
+    """Of what was decoded already."""
+    return _tree(text.encode("utf-8", "replace"), "utf-8")
 
 
 def _parsed(body: bytes, content_type: str | None) -> turbohtml.Document:

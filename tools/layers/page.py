@@ -88,6 +88,13 @@ class Page:
         except ValueError as error:
             raise GiveUp(f"the answer is not JSON ({error})") from None
 
+    @property
+    def content(self) -> Any:
+        """What fields are looked for in: a tree, a value or a text."""
+        if self.format == "json":
+            return self.json
+        return self.text if self.format == "text" else self.root
+
     @cached_property
     def base(self) -> str:
         """What addresses on the page are relative to."""

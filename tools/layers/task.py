@@ -10,8 +10,9 @@ import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from ..base.text import did_you_mean
 from ..errors import UsageError
 from .request import Layer, Request
 
@@ -85,7 +86,7 @@ class Task:
     cookies: str = "none"
     limits: Limits = Limits()
 
-    file: ClassVar[Path | None] = None  # where it is written
+    file: Path | None = None  # where it is written
     left_out: frozenset[Layer] = frozenset()
     """Layers that the whole task has and this part of it has not."""
 
@@ -133,6 +134,10 @@ class Task:
 
     def only(self, layers: Collection[Layer]) -> Self:
         """A part of this task: depths are counted from 0, all other layers do not exist."""
+        for layer in layers:
+            if layer not in self.layers:
+                near = did_you_mean(str(layer), map(str, self.layers))
+                raise UsageError(f"{self.place}: no layer {layer!r}{near}")
         part = copy.copy(self)
         depths = sorted({self.layers[layer] for layer in layers})
         part.layers = {
