@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from ..base.text import storable
 from .datatype import DataType
 from .declared import Table
 from .fitting import fitted_column
@@ -39,13 +40,17 @@ def portions(
 ) -> list[Portion]:
     """What does not fit is left out and counted in `misfits`."""
     parts: dict[str, list[Part]] = {}
-    for each in brought:
+    for each in map(_clean, brought):
         for name, rows in _by_table(each).items():
             if name in tables:
                 parts.setdefault(name, []).append((each, rows))
             else:
                 misfits[f"no table {name!r}"] += len(rows)
     return [_portion(tables[name], found, misfits) for name, found in parts.items()]
+
+
+def _clean(brought: Brought) -> Brought:
+    return brought._replace(source=storable(brought.source))
 
 
 def _by_table(brought: Brought) -> dict[str, list[Values]]:
