@@ -12,7 +12,7 @@ from . import flags, harvest
 SNAPSHOT = ".json"
 
 
-class Options(harvest.JobOptions):
+class LayersOptions(harvest.JobOptions):
     task: str | None
     sample: bool
     status: bool
@@ -24,9 +24,9 @@ class Options(harvest.JobOptions):
 
 
 class JobCommand(harvest.JobCommand):
-    Options = Options
+    Options = LayersOptions
 
-    def run(self, options: Options) -> int:  # type: ignore[override]
+    def run(self, options: LayersOptions) -> int:  # type: ignore[override]
         options.requests = None
         if options.trial is None and options.layer is not None:
             raise UsageError("--layer goes with --try URL")
@@ -44,7 +44,7 @@ class JobCommand(harvest.JobCommand):
             options.requests, options.resume = options.resume, None
         return super().run(options)
 
-    def _chosen(self, options: Options) -> bool:
+    def _chosen(self, options: LayersOptions) -> bool:
         """A task, by its user on a terminal; elsewhere the catalogue is all there is."""
         from .layers_catalogue import ask, entries, lines
 
