@@ -96,7 +96,7 @@ class LayersJob(Job):
         return {**super().identity(), "world": f"the task {self._task.name}"}
 
     def choices(self) -> dict[str, str]:
-        return {DATABASE: hidden(self._settings.layers.database)}
+        return {DATABASE: hidden(database_in(self._settings).url)}
 
     def close_too(self, opened: ExitStack) -> None:
         self._opened.callback(opened.close)

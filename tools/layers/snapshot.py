@@ -20,8 +20,9 @@ from .request import Request, request_of
 FILE = "requests.json"
 KINDS = ("unvisited", "visiting", "failed")
 LEFT = """
-SELECT depth, iif(lease.id, 1, iif(pool.name = 'failed', 2, 0)) AS kind, uri, note
-FROM uri JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id WHERE pool.name IN ('to_visit', 'failed') ORDER BY depth, kind, uri.id"""
+SELECT depth, iif(lease.id, 1, iif(pool.name = 'failed', 2, 0)) AS kind, uri, note FROM uri
+JOIN pool ON pool.id = uri.pool LEFT JOIN lease ON lease.id = uri.id
+WHERE pool.name IN ('to_visit', 'failed') ORDER BY depth, kind, uri.id"""
 
 
 def write(pools_file: Path) -> Path:
