@@ -17,6 +17,7 @@ from ..journal.holder import running
 from ..journal.reader import facts_in
 from ..layers.activity import BEGUN, ENDED, NUMBER
 from ..layers.look import Depth, depths_in
+from ..layers.suspicions import suspicions
 from ..layers.task import Task
 from ..reports.tables import table
 from ..settings import Settings
@@ -37,7 +38,7 @@ def show_status(settings: Settings, options: Namespace) -> int:
     print("\n".join(_lines(settings, counts)))
     if not options.check:
         return 0
-    wrong = [*_wrong(settings, counts or {})]
+    wrong = _wrong(settings)
     print("\n".join(wrong) if wrong else "nothing seems to be wrong with its rows")
     return StateDamaged.exit_code if wrong else 0
 
@@ -49,9 +50,8 @@ def _lines(settings: Settings, counts: Mapping[str, TableCount] | None) -> Itera
     yield from table([HEAD, *(_row(deep, each) for deep, each in depths.items())], left=(1, 6))
     if counts is not None:
         yield "rows  " + "   ".join(_filled(name, each) for name, each in counts.items())
-    for name in sorted(facts.get("check", "").split("\n")):
-        if name:
-            yield f"check  {plain(name)}"
+    for sentence in filter(None, facts.get("check", "").split("\n")):
+        yield f"check  {plain(sentence)}"
 
 
 def _head(settings: Settings, task: Task, facts: Mapping[str, str]) -> str:
@@ -86,26 +86,11 @@ def _filled(name: str, count: TableCount) -> str:
     return f"{plain(name)} {count.rows:,}" + (f" ({plain(said)})" if said else "")
 
 
-def _wrong(settings: Settings, counts: Mapping[str, TableCount]) -> Iterator[str]:
-    """Fields that are rarer than they should be; rows that are there twice."""
-    tables = tables_of(task_in(settings).tables)
-    for name, count in counts.items():
-        for column, share in tables[name].at_least.items() if name in tables else ():
-            is_there = count.filled.get(column, 0) / count.rows if count.rows else 1.0
-            if is_there < share:
-                yield f"{name}.{column} is in {is_there:.0%} of the rows, not in {share:.0%}"
-    for name, table_ in tables.items():
-        if not table_.key and name in counts and (number := _doubled(settings, name)):
-            yield (
-                f"{name} has no key, and {number:,} rows of it came from two requests or more: "
-                "give it a key"
-            )
-
-
-def _doubled(settings: Settings, name: str) -> int:
-    database = database_in(settings)
+def _wrong(settings: Settings) -> list[str]:
+    """Compared row by row, however many there are."""
+    task, database = task_in(settings), database_in(settings)
     target = visit_target(database.url, settings.state, database.password_file)
     if target is None:
-        return 0
+        return []
     with closing(target):
-        return target.doubled(name)
+        return suspicions(target, tables_of(task.tables), None)

@@ -23,9 +23,10 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..errors import HarvestError, NothingHarvested, StateDamaged, Unavailable
 from ..layers import snapshot
-from ..layers.activity import Activity, first_requests, shares
+from ..layers.activity import Activity, first_requests
 from ..layers.kept import Kept
 from ..layers.store import Store
+from ..layers.suspicions import suspicions
 from ..layers.task import Task
 from ..layers.visit import Visit, found_of
 from ..settings import Settings
@@ -147,10 +148,10 @@ class LayersJob(Job):
         logger.info("activity %d %s: rows %s; %s%s", number, how, rows, pools, steps)
         for reason, count in self._store.misfits.items():
             logger.warning("rows left out: %d x %s", count, reason)
-        wrong = shares(self._target, {name: each.at_least for name, each in self._tables.items()})
+        wrong = suspicions(self._target, self._tables)
         harvest.pools.remember({CHECK: "\n".join(wrong)})
         for sentence in wrong:
-            logger.warning("check the task, the site may have changed: %s", sentence)
+            logger.warning("check the task, or the site has changed: %s", sentence)
         if wrong:
             harvest.verdict += f"; to be checked: {', '.join(wrong)}"
 

@@ -35,7 +35,9 @@ def hosts_of(settings: Settings, task: Task) -> Hosts:
 
 def client_of(settings: Settings, task: Task, stop: Event, more: Iterable[str] = ()) -> Client:
     """Hosts that the task names may be anywhere; `more` are addresses its user typed."""
-    http = replace(settings.http, connect_timeout_s=settings.layers.connect_timeout_s)
+    rates = {**settings.http.limits, **task.limits.rates}
+    patience = settings.layers.connect_timeout_s
+    http = replace(settings.http, connect_timeout_s=patience, limits=rates)
     named = [task.base, *(request.url for request in task.starts()), *more]
     hosts = {host for url in named if (host := urlsplit(url).netloc.rpartition("@")[2])}
     return Client(http, Proxies(settings.proxy.urls), stop, task.workers, trusted=hosts)

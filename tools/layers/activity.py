@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from ..engine.pools import Pools
 from ..engine.stage import Stage
@@ -117,16 +117,3 @@ def first_requests(task: Task, tables: Target) -> Iterator[Request]:
     yield from task.starts()
     if task.start_from:
         yield from task.asked_by(tables.select(task.start_from))
-
-
-def shares(tables: Target, wanted: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Where fewer rows have something in a column than should: the site may have changed."""
-    found = []
-    for name, count in tables.counts().items():
-        for column, share in wanted.get(name, {}).items():
-            is_there = count.filled.get(column, 0) / count.rows if count.rows else 1.0
-            if is_there < share:
-                found.append(
-                    f"{name}.{column} is in {is_there:.0%} of the rows, not in {share:.0%}"
-                )
-    return found

@@ -98,15 +98,16 @@ class Asker:
         if self._robots is not None:
             self._robots.require_allowed(lane_of(identity(asked.url)), asked.url)
         own = self._cookies.of(asked.url) if self._cookies is not None else {}
-        response = self._client.ask(
-            asked.method,
-            asked.url,
-            headers={**asked.headers, **own},
-            body=asked.body,
-            seconds=self._timeout_s,
-            most=self._max_bytes,
-            most_unpacked=self._max_bytes,
-        )
+        with self._client.turn(asked.url):
+            response = self._client.ask(
+                asked.method,
+                asked.url,
+                headers={**asked.headers, **own},
+                body=asked.body,
+                seconds=self._timeout_s,
+                most=self._max_bytes,
+                most_unpacked=self._max_bytes,
+            )
         if self._cookies is not None:
             self._cookies.keep(response)
         return response
