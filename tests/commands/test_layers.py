@@ -62,8 +62,8 @@ def write_task(folder: Path, site: Site, more: str = "", name: str = "notes") ->
     (folder / "tasks" / f"{name}.toml").write_text(text)
 
 
-def layers(folder: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
-    return run("main.py", "layers", *words, cwd=folder, **more)
+def layers(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return run("main.py", "layers", *words, cwd=folder)
 
 
 def titles(folder: Path, name: str = "notes") -> list[str]:

@@ -21,6 +21,7 @@ from tools.layers import snapshot
 from tools.layers.kept import FOLDER, kept_in
 from tools.layers.request import Request
 from tools.layers.task import LayerOptions, Refill
+from tools.tables.rows import Row
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -134,9 +135,7 @@ def test_a_site_that_changed_is_noticed(tmp_path: Path, caplog: pytest.LogCaptur
         class Changed(Notes):
             def work(self, request: Request, page: Any) -> Iterable[Any]:
                 for item in super().work(request, page):
-                    if not isinstance(item, Request):
-                        item.values["title"] = None
-                    yield item
+                    yield Row("note", url=request.url) if isinstance(item, Row) else item
 
         changed = Changed(site.url)
         changed.tables, changed.again = task.tables, ["note", "list"]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.support.mariadb_server import PASSWORD as MARIADB_PASSWORD
 from tests.support.mariadb_server import MariadbServer
 from tests.support.postgres_server import PASSWORD as POSTGRES_PASSWORD
 from tests.support.postgres_server import PostgresServer
-from tests.support.site import Asked, Site
+from tests.support.site import Asked, Page, Pages, Site
 from tools.tables.address import PASSWORD_VARIABLE
 from tools.tables.target import Target, open_target
 
@@ -53,8 +54,8 @@ fields = {{ tag = "::text", sku = {{ xpath = "//h1/text()" }} }}
 """
 
 
-def shop() -> dict[str, object]:
-    pages: dict[str, object] = {"/": listing(*(f"/s/{shelf}" for shelf in range(LISTS)))}
+def shop() -> Pages:
+    pages: dict[str, Page] = {"/": listing(*(f"/s/{shelf}" for shelf in range(LISTS)))}
     for shelf in range(LISTS):
         pages[f"/s/{shelf}"] = listing(*(f"/p/{shelf}-{n}" for n in range(EACH)))
         for n in range(EACH):
@@ -81,10 +82,10 @@ def test_killed_at_any_moment_its_rows_are_exact(tmp_path: Path, database: str) 
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    secret = {PASSWORD_VARIABLE: os.environ.get(PASSWORD_VARIABLE, "")}
+    secret: Any = {PASSWORD_VARIABLE: os.environ.get(PASSWORD_VARIABLE, "")}
     (tmp_path / "sheaf.toml").write_text("[layers]\ndelay_s = 0.02\nper_host = 2\n")
     (tmp_path / "tasks").mkdir()
-    with Site(shop()) as site:  # type: ignore[arg-type]
+    with Site(shop()) as site:
         task = TASK.format(base=site.url, database=database)
         (tmp_path / "tasks" / "shop.toml").write_text(task)
         for _ in range(KILLS):
@@ -129,8 +130,8 @@ def test_a_server_that_stops_and_starts_again_is_waited_for(
         return note("in the middle")
 
     names = [f"/{number}" for number in range(12)]
-    pages = {"/": listing(*names), **{name: note(name) for name in names}, "/5": middle}
-    with Site(pages) as site:  # type: ignore[arg-type]
+    pages: Pages = {"/": listing(*names), **{name: note(name) for name in names}, "/5": middle}
+    with Site(pages) as site:
         task = Notes(site.url)
         task.database, task.attempts = postgres.database(), 1
         activity(task, tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.layers import activity, failures, rows, seen
-from tests.support.site import Asked, Said, Site
+from tests.support.site import Asked, Pages, Said, Site
 from tools.engine import returns
 from tools.layers.page import Page
 from tools.layers.request import Request
@@ -72,7 +72,7 @@ def test_gone_is_gone_and_trouble_is_tried_again(tmp_path: Path) -> None:
         tries.append(1)
         return Said("", 500) if len(tries) == 1 else note("late")
 
-    pages = {"/": listing("/gone", "/no", "/once"), "/gone": Said("", 410), "/once": once}
+    pages: Pages = {"/": listing("/gone", "/no", "/once"), "/gone": Said("", 410), "/once": once}
     with Site(pages) as site:
         activity(task := Notes(site.url), tmp_path)
     assert rows(task, tmp_path, "note", "title") == [("late",)]
@@ -94,7 +94,12 @@ def test_other_answers_are_tried_so_often_and_no_more(tmp_path: Path) -> None:
 
 def test_robots_txt_is_obeyed_unless_the_task_says_otherwise(tmp_path: Path) -> None:
     rules = Said("User-agent: *\nDisallow: /b", kind="text/plain")
-    pages = {"/robots.txt": rules, "/": listing("/a", "/b"), "/a": note("A"), "/b": note("B")}
+    pages: Pages = {
+        "/robots.txt": rules,
+        "/": listing("/a", "/b"),
+        "/a": note("A"),
+        "/b": note("B"),
+    }
     with Site(pages) as site:
         activity(Notes(site.url), tmp_path / "polite")
         assert "/b" not in site.paths
@@ -180,7 +185,7 @@ def test_a_link_to_itself_and_two_pages_that_link_to_each_other_end(tmp_path: Pa
 
 def test_a_page_in_gbk_and_one_that_cannot_be_decoded(tmp_path: Path) -> None:
     kind = "text/html; charset=gbk"
-    pages = {
+    pages: Pages = {
         "/": listing("/a", "/bad"),
         "/a": Said("<h1>茶叶</h1>".encode("gbk"), kind=kind),
         "/bad": Said(b"<h1>\xff\xff\xff</h1>", kind="text/html; charset=utf-8"),

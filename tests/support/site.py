@@ -27,13 +27,14 @@ class Said(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Page = str | Said | Callable[[Asked], "str | Said"]
+Page = str | Said | Callable[[Asked], str | Said]
+Pages = Mapping[str, Page]
 
 
 class Site:
     """`pages` may be changed while it runs; what is not among them is a 404."""
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
+    def __init__(self, pages: Pages) -> None:
         self.pages = dict(pages)
         self.asked: list[Asked] = []
         self._lock = Lock()
