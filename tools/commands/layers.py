@@ -20,6 +20,7 @@ class LayersOptions(harvest.JobOptions):
     trial: str | None
     layer: str | None
     requests: Path | None
+    state: str | None
     folder: Path | None
 
 
@@ -40,6 +41,10 @@ class JobCommand(harvest.JobCommand):
             from .layers_status import show_status
 
             return show_status(harvest.load_settings(options), options)
+        if options.sample and options.task is None and options.state is None:
+            from .layers_sample import run_sample
+
+            return run_sample(super().run, options)
         if options.resume is not None and options.resume.suffix == SNAPSHOT:
             options.requests, options.resume = options.resume, None
         return super().run(options)

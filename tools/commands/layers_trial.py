@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from contextlib import ExitStack
 
 from ..base.text import amount, did_you_mean, plain
 from ..errors import GiveUp, HarvestError, StopHarvest, UsageError
@@ -13,6 +14,7 @@ from ..layers.request import Request, identity_of
 from ..layers.task import Task
 from ..layers.visit import Given
 from ..settings import Settings
+from .sample_world import in_sample_world
 
 MOST = 20  # of a kind: the rest is counted
 
@@ -20,7 +22,10 @@ MOST = 20  # of a kind: the rest is counted
 def show_trial(settings: Settings, options: Namespace) -> int:
     task = task_in(settings)
     request = _request(task, options.trial, options.layer)
-    with trial_of(settings, task, request.url) as trial:
+    with ExitStack() as stack:
+        if options.sample:
+            settings = in_sample_world("layers", settings, stack)
+        trial = stack.enter_context(trial_of(settings, task, request.url))
         try:
             given, response = trial(request)
         except (UsageError, StopHarvest):

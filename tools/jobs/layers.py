@@ -64,6 +64,7 @@ class LayersJob(Job):
         self._tables, self._past = tables, past
         self._opened = ExitStack()
         self._is_away = False
+        self._world = "the built-in task" if arguments.sample else "the task"
         layers = settings.layers
         self._hosts = hosts_of(settings, self._task)
         self.client = client_of(settings, self._task, stop)
@@ -94,7 +95,7 @@ class LayersJob(Job):
         return self._store
 
     def identity(self) -> dict[str, str]:
-        return {**super().identity(), "world": f"the task {self._task.name}"}
+        return {**super().identity(), "world": f"{self._world} {self._task.name}"}
 
     def choices(self) -> dict[str, str]:
         return {DATABASE: hidden(database_in(self._settings).url)}
