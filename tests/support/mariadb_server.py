@@ -97,7 +97,10 @@ class MariadbServer:
         self.query(f"DROP DATABASE IF EXISTS tables{self._databases}")
         self._databases += 1
         self.query(f"CREATE DATABASE tables{self._databases}")
-        return f"mariadb://{USER}@localhost/tables{self._databases}?unix_socket={self.socket}"
+        return self.address(f"tables{self._databases}")
+
+    def address(self, name: str) -> str:
+        return f"mariadb://{USER}@localhost/{name}?unix_socket={self.socket}"
 
     def query(self, text: str) -> Any:
         with closing(
