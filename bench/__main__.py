@@ -7,12 +7,13 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import dump, fetch, graph, history, media, neo4j, pages, pools, shipping, tables
+from bench import dump, fetch, fields, graph, history, media, neo4j, pages, pools, shipping, tables
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
     "dump": dump.measure,
     "fetch": fetch.measure,
+    "fields": fields.measure,
     "pools": pools.measure,
     "graph": graph.measure,
     "history": history.measure,

@@ -68,6 +68,20 @@ class Browser:
         self._call("Page.navigate", url=page.absolute().as_uri())
         self._wait_for("Page.loadEventFired")
 
+    def visit(self, url: str) -> None:
+        """A page that somebody serves."""
+        self._events.clear()
+        self._call("Page.navigate", url=url)
+        self._wait_for("Page.loadEventFired")
+
+    def submit(self, selector: str) -> None:
+        """A form as it stands, by none of its buttons; on to the page it leads to."""
+        self._events.clear()
+        self.value(
+            f"HTMLFormElement.prototype.submit.call(document.querySelector({json.dumps(selector)}))"
+        )
+        self._wait_for("Page.loadEventFired")
+
     def look(self, width: int, height: int = 800, dark: bool = False) -> None:
         """As in a window of this size, or on a telephone."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}

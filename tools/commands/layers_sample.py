@@ -22,9 +22,11 @@ def run_sample(run: Callable[[Any], int], options: Any) -> int:
     for name in TASKS:
         options.task, options.typed = name, [*typed, name]
         run(options)
+        if options.dry_run:
+            continue
         counts = counts_in(load_settings(options)) or {}
         found |= {table: count.rows for table, count in counts.items()}
-    return _verdict(found, options.quiet)
+    return 0 if options.dry_run else _verdict(found, options.quiet)
 
 
 def _verdict(found: Mapping[str, int], quiet: bool) -> int:

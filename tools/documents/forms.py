@@ -114,13 +114,22 @@ def _entries(field: Element) -> list[tuple[str, str]]:
         return [(name, "")]
     if kind == "textarea":
         pairs = [(name, field.text)]
-    else:  # alone in a form, so that what the parser knows of values is used
+    else:
+        _give_values(field)
+        # alone in a form, so that what the parser knows of values is used
         alone = turbohtml.parse(f"<form>{field.html}</form>").find("form")
         pairs = [] if alone is None else alone.form_data()
     direction = field.attr("dirname")
     if direction and kind in TYPED:
         pairs.append((direction, _direction(field)))
     return pairs
+
+
+def _give_values(field: Element) -> None:
+    """An option without a value is worth its text, on one line."""
+    for option in field.iter_elements("option"):
+        if option.attr("value") is None:
+            option.attrs["value"] = " ".join(option.text.split())
 
 
 def _direction(field: Element) -> str:

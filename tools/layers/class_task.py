@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,8 @@ KINDS: dict[str, tuple[Any, str]] = {
     "again": (list | tuple | set | frozenset, "a set of layers"),
     "after_steps": (list | tuple | set | frozenset, "a set of steps"),
 }
-OURS = frozenset(name for name in vars(Task) if not name.startswith("_"))
+NAMES = (*KINDS, "every", "cookies", "name")
+ALIKE = 0.8  # so much that it must be a slip: what else a class has is its own affair
 
 
 def checked(kind: type[Task], name: str, file: Path) -> Task:
@@ -65,14 +67,10 @@ def _check_kinds(task: Task, where: str, mistakes: Mistakes) -> None:
     else:
         task.every = every
     for name in vars(type(task)):
-        near = did_you_mean(name, OURS)
-        if not name.startswith("_") and name not in OURS and near and _is_plain(task, name):
-            mistakes.add(f"{where}.{name}", f"a task has no such attribute{near}")
-
-
-def _is_plain(task: Task, name: str) -> bool:
-    """Methods and constants of a class's own are its own affair."""
-    return not callable(getattr(task, name)) and not name.isupper()
+        near = difflib.get_close_matches(name, NAMES, 1, ALIKE)
+        if near and name not in vars(Task) and not callable(getattr(task, name)):
+            sentence = f"a task has no such attribute; did you mean {near[0]!r}?"
+            mistakes.add(f"{where}.{name}", sentence)
 
 
 def _check_values(task: Task, where: str, mistakes: Mistakes) -> None:

@@ -25,11 +25,12 @@ KINDS = ("text", "number", "date", "url", "html", "json")
 SPACES = " \u00a0\u202f\u2009"
 NUMBER = re.compile(
     rf"(?<![\w.,])([-+\u2212]?)[{SPACES}]?"
-    rf"(\d{{1,60}}(?:[.,'\u2019{SPACES}]\d{{1,60}}){{0,20}}|[.,]\d{{1,60}})(?:[eE]([-+]?\d{{1,3}}))?"
+    rf"(\d{{1,60}}(?:[.,'\u2019{SPACES}]\d{{1,60}}){{0,20}}|[.,]\d{{1,60}})(?:[eE]([-+]?\d{{1,3}}))?(?!\d)"
 )
 GROUPS = re.compile(rf"['\u2019{SPACES}]")
 MARKS = (".", ",")
 LONGEST_DATE = 100
+LONGEST_NUMBER = 60
 ELEMENT = etree._Element
 CONTENT = etree.XPath("string()", smart_strings=False)
 
@@ -47,7 +48,7 @@ def converter(kind: str | None, format: str | None = None) -> Convert:
 def as_found(value: Any, page: Page) -> Any:
     """Text without the blanks around it; what JSON gave as it is."""
     if type(value) is str:
-        return value.strip() or None
+        return value if page.format == "json" else value.strip() or None
     return as_text(value, page) if isinstance(value, ELEMENT) else value
 
 
@@ -69,14 +70,22 @@ def as_number(value: Any, page: Page, mark: str | None = None) -> int | Decimal 
     >>> str(as_number("1.234", None, ","))
     '1234'
     """
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return value
-    found = NUMBER.search(content_of(value))
+    if type(value) is not str:
+        if isinstance(value, int | float | None):
+            return None if isinstance(value, bool) else value
+        value = content_of(value)
+    if value.isdecimal() and len(value) < LONGEST_NUMBER:
+        return int(value)
+    found = NUMBER.search(value)
     if found is None:
         return None
     sign, digits, power = found.groups()
+    if not sign and not power:  # as most are
+        whole, point, decimals = digits.partition(".")
+        if whole.isdecimal() and not point:
+            return int(whole)
+        if mark is None and whole.isdecimal() and decimals.isdecimal():
+            return Decimal(digits)
     number = Decimal(_plain(GROUPS.sub("", digits), mark) + (f"e{power}" if power else ""))
     number = -number if sign in ("-", "\u2212") else number
     return (

@@ -12,10 +12,11 @@ from .field import (
     At,
     Field,
     Find,
+    Matching,
+    OfNode,
     carried,
     constant,
     header,
-    of_node,
     of_request,
     template,
 )
@@ -102,9 +103,9 @@ def _finder(name: str, text: str, format: str) -> tuple[Find, tuple[str, ...]]:
             hint = did_you_mean(text, known) or f"; known: {', '.join(known)}"
             raise ValueError(f"a request has no {text!r}{hint}") from None
     selectors: dict[str, Callable[[str], Find]] = {
-        "css": lambda css: of_node(css_finder(css, format)),
-        "xpath": lambda path: of_node(xpath_finder(path)),
-        "json": lambda path: of_node(json_finder(path)),
+        "css": lambda css: OfNode(css_finder(css, format)),
+        "xpath": lambda path: OfNode(xpath_finder(path)),
+        "json": lambda path: OfNode(json_finder(path)),
         "carried": carried,
         "header": header,
     }
@@ -117,21 +118,12 @@ def whole_text(node: Any, at: At) -> Iterable[str]:
 
 
 def _matching(section: Section, find: Find, is_short: bool) -> Find:
-    """The first group of each match, or all of it."""
     try:
         pattern = pattern_of(section.text("re"))
     except ValueError as error:
         section.mistakes.add(section.place if is_short else section.at("re"), str(error))
         return find
-    group = min(pattern.groups, 1)
-
-    def matches(node: Any, at: At) -> Iterable[str]:
-        for found in find(node, at):
-            for match in pattern.finditer(content_of(found)):
-                if match[group] is not None:
-                    yield match[group]
-
-    return matches
+    return Matching(find, pattern)
 
 
 def _format(section: Section, kind: str | None) -> str | None:

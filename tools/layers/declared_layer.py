@@ -64,7 +64,8 @@ def _rows(section: Section, format: str, tables: Mapping[str, Table] | None) -> 
     _check_names(section, "fields", fields, texts)
     others = {name: each for name, each in fields.items() if not each.needs}
     spread = tuple(name for name, each in fields.items() if each.many == "rows")
-    return Rows(table, each_of(section, format), others, texts, spread)
+    required = tuple(name for name, each in fields.items() if each.required)
+    return Rows(table, each_of(section, format), others, texts, spread, required)
 
 
 def _check_table(

@@ -5,17 +5,19 @@ Promise: compiled once; the same page gives the same value. A value that cannot 
 
 from __future__ import annotations
 
+import re
 import string
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import GiveUp
-from .convert import Convert
+from .convert import Convert, as_found, content_of
 from .page import Page
+from .quick import First, first_of
 from .request import Request
 from .selector import bounded
 
@@ -39,9 +41,11 @@ class At:
 
 Find = Callable[[Any, At], Iterable[Any]]
 """What a source finds in an element, value or text."""
+Read = Callable[[Any, At], Any]
 
 
-class Field(NamedTuple):
+@dataclass(slots=True)
+class Field:
     place: str
     find: Find
     convert: Convert
@@ -50,11 +54,31 @@ class Field(NamedTuple):
     default: Any = None
     required: bool = False
     needs: tuple[str, ...] = ()  # names of others, which a text is put together of
+    one: Read = field(init=False, repr=False)
+    """The first that says something; all of them if that is meant."""
 
-    def one(self, node: Any, at: At) -> Any:
-        """The first that says something; all of them if that is meant."""
-        if self.many != "first":
-            return self._together(self.each(node, at))
+    def __post_init__(self) -> None:
+        self.one = self._together if self.many != "first" else self._first
+        first: First | None = getattr(self.find, "first", None)
+        if first is not None and self.many == "first" and self.plus is None:
+            self.one = self._quick(first)
+
+    def _quick(self, first: First) -> Read:
+        """Without a loop, for most."""
+        convert, default = self.convert, self.default
+        if convert is as_found:
+            return lambda node, at: default if (text := first(node)) is None else text
+
+        def one(node: Any, at: At) -> Any:
+            text = first(node)
+            if text is None:
+                return default
+            value = convert(text, at.page)
+            return self._first(node, at) if value is None else value
+
+        return one
+
+    def _first(self, node: Any, at: At) -> Any:
         convert, page = self.convert, at.page
         for found in self.find(node, at):
             value = convert(found, page)
@@ -68,7 +92,8 @@ class Field(NamedTuple):
         said = bounded((each for each in found if each is not None), self.place)
         return said if self.plus is None else [self._more(each) for each in said]
 
-    def _together(self, values: list[Any]) -> Any:
+    def _together(self, node: Any, at: At) -> Any:
+        values = self.each(node, at)
         if not values:
             return self.default
         return " ".join(map(str, values)) if self.many == "join" else [*map(_plain, values)]
@@ -86,8 +111,40 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def of_node(find: Callable[[Any], Iterable[Any]]) -> Find:
-    return lambda node, at: find(node)
+class OfNode:
+    """What a selector finds, wherever the page came from."""
+
+    def __init__(self, find: Callable[[Any], Iterable[Any]]) -> None:
+        self._find = find
+        self.first: First | None = getattr(find, "first", None)
+
+    def __call__(self, node: Any, at: At) -> Iterable[Any]:
+        return self._find(node)
+
+
+class Matching:
+    """The first group of each match in what is found, or all of it if there is no group."""
+
+    def __init__(self, find: Find, pattern: re.Pattern[str]) -> None:
+        self._find = find
+        self._pattern = pattern
+        self._group = min(pattern.groups, 1)
+        self._first_text: First | None = getattr(find, "first", None)
+        self.first = self._first_match if self._first_text else None
+
+    def __call__(self, node: Any, at: At | None) -> Iterator[str]:
+        for found in self._find(node, at):  # type: ignore[arg-type]
+            for match in self._pattern.finditer(content_of(found).strip()):
+                if match[self._group] is not None:
+                    yield match[self._group]
+
+    def _first_match(self, node: Any) -> str | None:
+        """In the first text, as a rule."""
+        text = self._first_text(node) if self._first_text else None
+        match = self._pattern.search(text) if text is not None else None
+        if match and match[self._group]:
+            return match[self._group].strip() or None
+        return first_of(self(node, None))  # a selector needs no more than the node
 
 
 def constant(value: Any) -> Find:

@@ -34,7 +34,9 @@ class Form:
     def request(self, layer: Layer, /, **fields: Any) -> Request:
         """With these fields in place of its own; those it does not have come last, None is left
         out, and a list is a field for each of it."""
-        return Request(layer, self.method, self.url, None, self.filled(fields), {}, self.encoding)
+        sent = self.filled(fields)
+        url = self.url if sent or self.method == "POST" else f"{self.url}?"
+        return Request(layer, self.method, url, None, sent, {}, self.encoding)
 
     def filled(self, given: Mapping[str, Any]) -> Pairs:
         """Each given field once, where the form has it first."""

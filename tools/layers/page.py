@@ -36,6 +36,8 @@ ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*
 TAG = rf"<[a-zA-Z][^\s/>]*+(?:{ATTRIBUTE}){{0,{MOST_ATTRIBUTES}}}+[\s/]*+(?:>|\Z)"
 UNCROWDED = re.compile(rf"(?:[^<]++|<(?![a-zA-Z])|{TAG})*+")
 """Matches up to the first tag with more attributes, and looks at nothing twice."""
+PLAIN_PATH = re.compile(r"(?:/[\w-]+(?:\.[\w-]+)*+)++/?(?:\?[\w=&.+-]*+)?", re.ASCII)
+"""What the rules for addresses leave as it is; most links are so."""
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
@@ -105,7 +107,13 @@ class Page:
 
     def address(self, reference: str) -> str | None:
         """Where a reference on the page leads; None if that is nowhere on the web."""
+        if PLAIN_PATH.fullmatch(reference):
+            return self._origin + reference
         return resolve(self.base, reference, self.charset)
+
+    @cached_property
+    def _origin(self) -> str:
+        return (resolve(self.base, "/") or "").removesuffix("/")
 
     @cached_property
     def selector(self) -> Selector:
@@ -194,7 +202,9 @@ def _drop_namespaces(root: Any) -> None:
         if element.tag[0] == "{":
             element.tag = element.tag.partition("}")[2]
         for name in [name for name in element.attrib if name[0] == "{"]:
-            element.attrib.setdefault(name.partition("}")[2], element.attrib[name])
+            plain = name.partition("}")[2]
+            if plain not in element.attrib:
+                element.set(plain, element.attrib[name])
 
 
 def _encoded(text: str) -> bytes:

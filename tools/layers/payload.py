@@ -106,4 +106,6 @@ def _encoded(text: str, charset: str) -> bytes:
     codec = codec_of(charset)
     if codec is None:
         return text.encode("utf-8", "replace")
+    if codec == "gbk":  # browsers have a byte for it that Python has not
+        return b"\x80".join(part.encode(codec, UNKNOWN) for part in text.split("\u20ac"))
     return text.encode(codec, UNKNOWN)

@@ -15,7 +15,74 @@ NAME = r"-?[A-Za-z_][A-Za-z0-9_-]*"
 PLAIN = re.compile(rf"([A-Za-z][A-Za-z0-9]*)?(?:\.({NAME}))?::(?:text|attr\(({NAME})\))")
 
 Find = Callable[[Any], Iterable[Any]]
+First = Callable[[Any], "str | None"]
 IsMeant = Callable[[Any], bool]
+
+
+class Quick:
+    """`first` is the first of what it finds that is more than blanks, without those around it."""
+
+    def __init__(
+        self, tag: str, is_meant: IsMeant | None, name: str | None, long_way: Find
+    ) -> None:
+        self._tag = tag
+        self._is_meant = is_meant
+        self._name = name
+        self._long_way = long_way
+        self.first = self._first_attribute if name else self._first_text
+
+    def __call__(self, node: Any) -> Iterator[str]:
+        return self._attributes(node) if self._name else self._texts(node)
+
+    def _attributes(self, node: Any) -> Iterator[str]:
+        for element in self._elements(node):
+            value = element.get(self._name)
+            if value is not None:
+                yield value
+
+    def _texts(self, node: Any) -> Iterator[str]:
+        """An element with others inside it has its text in pieces, among which theirs may stand."""
+        count = 0
+        for element in self._elements(node):
+            if len(element):
+                yield from islice(self._long_way(node), count, None)
+                return
+            if element.text is not None:
+                count += 1
+                yield element.text
+
+    def _elements(self, node: Any) -> Iterator[Any]:
+        return (
+            filter(self._is_meant, node.iter(self._tag)) if self._is_meant else node.iter(self._tag)
+        )
+
+    def _first_attribute(self, node: Any) -> str | None:
+        is_meant, name = self._is_meant, self._name
+        if is_meant is None and self._tag == "*":  # mostly its own
+            value = node.get(name)
+            if value and (value := value.strip()):
+                return value  # type: ignore[no-any-return]
+        for element in node.iter(self._tag):
+            if is_meant is None or is_meant(element):
+                value = element.get(name)
+                if value and (value := value.strip()):
+                    return value  # type: ignore[no-any-return]
+        return None
+
+    def _first_text(self, node: Any) -> str | None:
+        is_meant = self._is_meant
+        for element in node.iter(self._tag):
+            if is_meant is None or is_meant(element):
+                if len(element):
+                    return first_of(self._long_way(node))
+                value = element.text
+                if value and (value := value.strip()):
+                    return value  # type: ignore[no-any-return]
+        return None
+
+
+def first_of(found: Iterable[str]) -> str | None:
+    return next((text for each in found if (text := each.strip())), None)
 
 
 def quick_finder(css: str, is_html: bool, long_way: Find) -> Find:
@@ -24,11 +91,9 @@ def quick_finder(css: str, is_html: bool, long_way: Find) -> Find:
     if found is None:
         return long_way
     tag, cls, name = found.groups()
-    tag, name = (each.lower() if each and is_html else each for each in (tag, name))
-    is_meant = _of_class(cls) if cls else None
-    if name:
-        return _attributes(tag or "*", is_meant, name)
-    return _texts(tag or "*", is_meant, long_way)
+    if tag and is_html:
+        tag = tag.lower()
+    return Quick(tag or "*", _of_class(cls) if cls else None, name, long_way)
 
 
 def _of_class(cls: str) -> IsMeant:
@@ -36,33 +101,6 @@ def _of_class(cls: str) -> IsMeant:
 
     def is_meant(element: Any) -> bool:
         said = element.get("class")
-        return said == cls or (said is not None and cls in said and bool(among_others(said)))
+        return said == cls or (said is not None and cls in said and among_others(said) is not None)
 
     return is_meant
-
-
-def _attributes(tag: str, is_meant: IsMeant | None, name: str) -> Find:
-    def find(node: Any) -> Iterator[str]:
-        for element in node.iter(tag):
-            if is_meant is None or is_meant(element):
-                value = element.get(name)
-                if value is not None:
-                    yield value
-
-    return find
-
-
-def _texts(tag: str, is_meant: IsMeant | None, long_way: Find) -> Find:
-    def find(node: Any) -> Iterator[str]:
-        """An element with others inside it has its text in pieces, among which theirs may stand."""
-        count = 0
-        for element in node.iter(tag):
-            if is_meant is None or is_meant(element):
-                if len(element):
-                    yield from islice(long_way(node), count, None)
-                    return
-                if element.text is not None:
-                    count += 1
-                    yield element.text
-
-    return find

@@ -46,11 +46,13 @@ class Rows:
     fields: Fields
     texts: Fields = field(default_factory=dict)  # put together of the others
     spread: tuple[str, ...] = ()  # fields that make a row for each of their values
+    required: tuple[str, ...] = ()
 
     def found(self, at: At) -> Iterator[Row | Skipped]:
-        named, texts, spread = tuple(self.fields.items()), self.texts, self.spread
+        named = [(name, field.one) for name, field in self.fields.items()]
+        texts, spread = self.texts, self.spread
         for node in self.each.nodes(at):
-            values = {name: field.one(node, at) for name, field in named}
+            values = {name: one(node, at) for name, one in named}
             if texts:
                 at.known = values
                 values |= {name: field.one(node, at) for name, field in texts.items()}
@@ -60,8 +62,9 @@ class Rows:
                 yield self._row(values)
 
     def _row(self, values: dict[str, Any]) -> Row | Skipped:
-        if missing := _missing(self.fields, values) or _missing(self.texts, values):
-            return Skipped(self.table, f"no {missing}")
+        for name in self.required:
+            if values[name] is None or values[name] == "":
+                return Skipped(self.table, f"no {name}")
         return Row(self.table, **values)
 
     def _spread(self, values: dict[str, Any]) -> Iterator[Row | Skipped]:
@@ -86,7 +89,7 @@ class Next:
     def found(self, at: At) -> Iterator[Request | Skipped]:
         for node in self.each.nodes(at):
             at.known = {name: field.one(node, at) for name, field in self.carry.items()}
-            if self.when is not None and not self.when.one(node, at):
+            if self.when is not None and not _holds(self.when.one(node, at)):
                 continue
             made = self._request(node, at)
             if made is not None:
@@ -141,6 +144,11 @@ class DeclaredTask(Task):
                 if count > MOST_FOUND:
                     raise GiveUp(f"the page gives more than {MOST_FOUND:,} rows and requests")
                 yield each
+
+
+def _holds(value: Any) -> bool:
+    """As JMESPath has it: a number always does."""
+    return bool(value) or (isinstance(value, int | float | Decimal) and value is not False)
 
 
 def _missing(fields: Fields, values: Mapping[str, Any]) -> str | None:

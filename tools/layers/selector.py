@@ -111,11 +111,16 @@ def _is_endless(parsed: Any) -> bool:
             inner = _alone(argument[2])
             if inner and str(inner[0]) in REPEATS and inner[1][1] > 1000:
                 return True
-        parts = argument if isinstance(argument, tuple) else ()
-        nested = [each for each in parts if hasattr(each, "data")]
-        if any(map(_is_endless, nested)):
+        if any(map(_is_endless, _parts(argument))):
             return True
     return False
+
+
+def _parts(argument: Any) -> list[Any]:
+    """The patterns inside of an operation; those of an alternative stand in a list."""
+    each = argument if isinstance(argument, tuple | list) else ()
+    inner = [part for one in each for part in (one if isinstance(one, list) else [one])]
+    return [part for part in inner if hasattr(part, "data")]
 
 
 def _alone(parsed: Any) -> Any:
