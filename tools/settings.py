@@ -23,6 +23,7 @@ from .base.settings import LogSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
 from .errors import UsageError, WrongSetting
 from .graphs.settings import Neo4jSettings
+from .layers.settings import LayersSettings, check_databases
 from .network.settings import HttpSettings, ProxySettings
 from .pages.settings import VARIABLE as PAGES_VARIABLE
 from .pages.settings import PagesSettings
@@ -59,7 +60,12 @@ class Settings:
     notices: NoticeSettings = field(default_factory=NoticeSettings)
     transport: TransportSettings = field(default_factory=TransportSettings)
     pages: PagesSettings = field(default_factory=PagesSettings)
+    layers: LayersSettings = field(default_factory=LayersSettings)
+    databases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     log: LogSettings = field(default_factory=LogSettings)
+
+    def check(self, where: str) -> None:
+        check_databases(self.databases, f"{where}databases")
 
     @property
     def source_file(self) -> Path | None:

@@ -56,10 +56,12 @@ def run(
     )
 
 
-def start(script: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
+def start(
+    script: str, *arguments: object, cwd: Path | None = None, **environment: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
-        cwd=empty_folder(),
+        cwd=cwd or empty_folder(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -80,6 +80,11 @@ def _text_by_name(value: Any) -> dict[str, str] | None:
     return value if is_table else None
 
 
+def _tables_by_name(value: Any) -> dict[str, dict[str, str]] | None:
+    is_table = isinstance(value, dict) and all(_text_by_name(each) for each in value.values())
+    return value if is_table else None
+
+
 KINDS: dict[Any, tuple[Callable[[Any], Any], str]] = {
     str: (_exactly(str), "text"),
     bool: (_exactly(bool), "true or false"),
@@ -91,5 +96,6 @@ KINDS: dict[Any, tuple[Callable[[Any], Any], str]] = {
     Path | None: (_path, "a path"),
     tuple[str, ...]: (_texts, "a list of texts"),
     Mapping[str, str]: (_text_by_name, "a table of texts"),
+    Mapping[str, Mapping[str, str]]: (_tables_by_name, "a table of tables of texts"),
     Mapping[str, tuple[str, ...]]: (_texts_by_name, "a table of lists of texts"),
 }

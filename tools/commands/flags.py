@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,9 +117,16 @@ def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
         return at(verb if verb in JOBS else DEFAULT)
     if options.job is not None or given.get("file") is not None:
         return at(options.job or DEFAULT)
-    homes = {each.state: (name, each) for name in reversed(JOBS) for each in [at(name)]}
-    found = [each for each in reversed(homes.values()) if each[1].pools_file.exists()]
+    homes = [(job, home) for job in JOBS for home in job_named(job).homes(settings)]
+    begun = [each for each in homes if replace(settings, state=each[1]).pools_file.exists()]
+    found = {home: job for job, home in reversed(begun)}  # of two in one place the first
     if len(found) > 1:
-        named = ", ".join(f"--job {name} (in {each.state})" for name, each in found)
+        named = ", ".join(_meant(job, home, homes) for home, job in reversed(found.items()))
         raise UsageError(f"there are several harvests here; say which one is meant: {named}")
-    return found[0][1] if found else at(DEFAULT)
+    return replace(settings, state=next(iter(found))) if found else at(DEFAULT)
+
+
+def _meant(job: str, home: Path, homes: Sequence[tuple[str, Path]]) -> str:
+    """How to name this one of several."""
+    is_only = len([name for name, _ in homes if name == job]) == 1
+    return f"--job {job} (in {home})" if is_only else f"--state {home}"

@@ -30,6 +30,8 @@ def set_old_aside(job: Description, settings: Settings, options: Namespace) -> N
         if aside := set_aside(folder):
             say(f"the old {name} folder is set aside in {aside}")
             way_back += f" --{name} {aside}"
+    for sentence in job.set_aside(settings):
+        say(sentence)
     if way_back:
         say(f"to go back: the same command with {way_back.strip()} instead of --fresh")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from ..sample import garden, world
 from ..settings import Settings
@@ -12,7 +13,10 @@ from ..settings import Settings
 
 def begin_there(options: Namespace) -> None:
     """Where nobody says otherwise."""
-    if options.seed is None:
+    if options.verb == "layers":
+        options.folder = options.folder or TASKS
+        options.task = options.task or "shop"
+    elif options.seed is None:
         options.seed = [SEEDS[options.verb]]
     if vars(options).get("delay_s", 0.0) is None:
         options.delay_s = 0.0  # on our own computer nobody has to wait
@@ -47,5 +51,15 @@ def _pages(settings: Settings, stack: ExitStack) -> Settings:
     return replace(settings, pages=pages, proxy=replace(settings.proxy, urls=(site.url,)))
 
 
+def _layers(settings: Settings, stack: ExitStack) -> Settings:
+    from ..sample.shop_site import ShopSite
+
+    site = stack.enter_context(ShopSite())
+    hasty = replace(settings.layers, delay_s=0.0, delay_factor=0.0, per_host=8)
+    return replace(settings, layers=hasty, proxy=replace(settings.proxy, urls=(site.url,)))
+
+
+TASKS = Path(garden.__file__).with_name("tasks")
+"""Of the built-in shop."""
 SEEDS = {"conceptnet": world.SEED, "pages": garden.BASE}
-IN_SAMPLE = {"conceptnet": _conceptnet, "pages": _pages}
+IN_SAMPLE = {"conceptnet": _conceptnet, "pages": _pages, "layers": _layers}

@@ -10,6 +10,7 @@ import gc
 import sys
 from argparse import Namespace
 from contextlib import ExitStack, closing, suppress
+from queue import SimpleQueue
 from threading import Event
 
 from ..assist.assistant import Assist
@@ -17,7 +18,7 @@ from ..assist.metrics import Metrics
 from ..assist.run_log import Journal
 from ..base import log
 from ..base.say import say
-from ..engine.harvest import Harvest, require_same
+from ..engine.harvest import Harvest, Request, require_same
 from ..engine.job import Description, Job
 from ..errors import HarvestError, StateDamaged
 from ..journal.reader import Look, facts_in, look
@@ -55,19 +56,33 @@ def work(
 ) -> int:
     require_own(job, settings)
     remove_unfinished(settings.pools_file)
+    notes: SimpleQueue[Request] = SimpleQueue()
+    while one_round(job, settings, options, journal, beginning, notes):
+        gc.collect()  # what a round held goes before the next one
+    return 0
+
+
+def one_round(
+    job: Description,
+    settings: Settings,
+    options: Namespace,
+    journal: Journal,
+    beginning: Beginning,
+    notes: SimpleQueue[Request],
+) -> bool:
+    """From opening the job to the moment of the next round; False if there is none."""
     with ExitStack() as stack:
-        session = Session(job, settings, options, stack)
+        session = Session(job, settings, options, stack, beginning.is_over, notes)
         problem = session.run(beginning)
         seen = look(settings.pools_file, job.whole_file)
-        report = session.report(seen)
-    counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
-    verdict = session.harvest.verdict
-    journal.verdict = f"{verdict}; {counts}"
-    if not options.quiet:
-        say(f"{report}\n{verdict}" if problem is None else report)
-    if problem is not None:
-        raise problem
-    return 0
+        report, verdict = session.report(seen), session.harvest.verdict
+        counts = " ".join(f"{name}={count}" for name, count in seen.pools.items())
+        journal.verdict = f"{verdict}; {counts}"
+        if not options.quiet:
+            say(f"{report}\n{verdict}" if problem is None else report)
+        if problem is not None:
+            raise problem
+        return session.waits()
 
 
 def require_own(job: Description, settings: Settings) -> None:
@@ -81,22 +96,30 @@ class Session:
     """Everything a run needs, opened in this order; `stack` closes it."""
 
     def __init__(
-        self, job: Description, settings: Settings, options: Namespace, stack: ExitStack
+        self,
+        job: Description,
+        settings: Settings,
+        options: Namespace,
+        stack: ExitStack,
+        is_later: bool,
+        notes: SimpleQueue[Request],
     ) -> None:
+        """`is_later`: it is not the first round of this process."""
         stop, self._options, is_sample = Event(), options, vars(options).get("sample")
         self._settings = in_sample_world(job.name, settings, stack) if is_sample else settings
         self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
-        if options.resume:
+        if options.resume and not is_later:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
         self.harvest = stack.enter_context(
-            closing(Harvest(self._job, file, stop, attempts, grace_s))
+            closing(Harvest(self._job, file, stop, attempts, grace_s, notes=notes))
         )
         self.harvest.listen_for_pauses()
         require_same(settings.state, self.harvest.pools.remembered(), self._job.identity())
         self._job.open(self.harvest)
         sys.setswitchinterval(SWITCH_S)
-        gc.freeze()  # modules live as long as we do: no need to look through them for garbage
+        if not is_later:
+            gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
 
     def _shown(self) -> Progress:
@@ -143,6 +166,15 @@ class Session:
         problem = self._job.problem(self.harvest)
         self.harvest.verdict = str(problem or self.harvest.verdict)
         return problem
+
+    def waits(self) -> bool:
+        """Until the next round; False if there is none, or somebody stops it before."""
+        while (moment := self._job.next_round(self.harvest)) is not None:
+            if not self.harvest.wait_until(moment):
+                return False
+            if self._job.is_ready():
+                return True
+        return False
 
     def report(self, seen: Look) -> str:
         """While everything is still open."""

@@ -18,7 +18,7 @@ class Verb(NamedTuple):
     does: str
 
 
-JOBS = {name: Verb("harvest", job.does) for name, job in registry.JOBS.items()}
+JOBS = {name: Verb(job.command, job.does) for name, job in registry.JOBS.items()}
 
 GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "harvest": {

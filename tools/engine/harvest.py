@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import PAUSED, PAUSED_SLOTS, pause_of
+from ..journal.facts import NEXT_ROUND, PAUSED, PAUSED_SLOTS, next_round_of, pause_of
 from ..journal.instance import SIGNALS
 from ..journal.pauses import Paused, paused_fact, slots_fact
 from .committer import Committer
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
-NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: ""}
+NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: "", NEXT_ROUND: ""}
 
 
 class Request(NamedTuple):
@@ -63,14 +63,16 @@ class Harvest:
         attempts: int,
         grace_s: float,
         executor: Executor | None = None,
+        notes: SimpleQueue[Request] | None = None,
     ) -> None:
-        """Without an executor threads of this process do the work."""
+        """Without an executor threads of this process do the work. `notes` are those of the round
+        before, if there was one: what is asked between two rounds is done in the next."""
         self.job = job
         self.pools = Pools(pools_file, job.stages)
         self.stop = stop  # set: whoever waits for something gives up waiting
         self._file = pools_file
         self._grace_s = grace_s
-        self._notes: SimpleQueue[Request] = SimpleQueue()
+        self.notes: SimpleQueue[Request] = SimpleQueue() if notes is None else notes
         self._take_back_at: float | None = None
         self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
@@ -127,6 +129,14 @@ class Harvest:
         if self.was_stopped:
             self.verdict = "stopped; the same command goes on from here"
 
+    def wait_until(self, moment: float) -> bool:
+        """After a round nothing is handed out until then, by the wall clock, or longer if it makes
+        a pause. False if somebody stops it meanwhile."""
+        self.pools.remember(next_round_of(os.getpid(), moment))
+        while not self.was_stopped and (time.time() < moment or self.paused_since is not None):
+            self._obey(self._next_note())
+        return not self.was_stopped
+
     def has_work(self) -> bool:
         return any(self.pools.count(monitor.stage.waiting) for monitor in self.monitors)
 
@@ -151,7 +161,7 @@ class Harvest:
         self.fatal = self.fatal or error
         for monitor in self.monitors:
             monitor.stop()
-        self._notes.put(Request("stop"))
+        self.notes.put(Request("stop"))
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
@@ -198,7 +208,7 @@ class Harvest:
 
     def ask(self, request: Request) -> None:
         """From any thread: it is done in a moment."""
-        self._notes.put(request)
+        self.notes.put(request)
 
     def listen_for_pauses(self) -> None:
         """What is asked for before `run` is done as soon as it runs."""
@@ -217,19 +227,19 @@ class Harvest:
                 os._exit(130)
             if request.verb == "stop":
                 self.stop.set()
-            self._notes.put(request)
+            self.notes.put(request)
 
         return leave_note
 
     def _note_end(self, error: Fatal | None) -> None:
         if error is None:
-            self._notes.put(Request("look"))
+            self.notes.put(Request("look"))
         else:
             self.end(error)
 
     def _next_note(self) -> Request:
         try:
-            return self._notes.get(timeout=TICK_S)
+            return self.notes.get(timeout=TICK_S)
         except Empty:
             return Request("look")
 

@@ -141,10 +141,19 @@ class Description:
         """Its state folder, where nobody names another."""
         return Path(settings.state)
 
+    def homes(self, settings: Any) -> Sequence[Path]:
+        """All its state folders, where one job has several at once."""
+        return (self.home(settings),)
+
     def products(self, settings: Any) -> Mapping[str, Path]:
         """Folders of what it has harvested, outside of its state, by the flag that names each:
         they are set aside with it."""
         return {}
+
+    def set_aside(self, settings: Any) -> Sequence[str]:
+        """For a new beginning: what it has harvested that lies in no folder, such as tables of a
+        server; what was done, in words."""
+        return ()
 
     def prepared(self, settings: Any, arguments: Namespace) -> Any:
         """The settings with what only this job reads from them; UsageError if they are wrong."""
@@ -211,6 +220,14 @@ class Job:
 
     def finish(self, harvest: Harvest) -> None:
         """All tasks have ended, or somebody stopped it; its files are still here."""
+
+    def next_round(self, harvest: Harvest) -> float | None:
+        """When it begins again in the same process, by the wall clock; None: this was all."""
+        return None
+
+    def is_ready(self) -> bool:
+        """Asked when the next round is due; if not, it says anew when that is."""
+        return True
 
     def problem(self, harvest: Harvest) -> HarvestError | None:
         """What to tell instead of success."""

@@ -62,12 +62,13 @@ class Reopening(Notes):
             found += sum(self._send_back(stage, ids, pool) for ids in ways)
         return found
 
-    def reopen_named(self, stage: Stage, uris: Sequence[str]) -> int:
-        """Those of these that are finished wait for this stage again; how many."""
+    def reopen_named(self, stage: Stage, uris: Sequence[str], pool: str = "finished") -> int:
+        """Those of these that are finished, or in `pool`, wait for this stage again; how many."""
         found = 0
         for first in range(0, len(uris), STRETCH):
-            ids = self._ids(sql.BY_NAMES, as_json(uris[first : first + STRETCH]))
-            found += self._send_back(stage, ids, "finished")
+            names = as_json(uris[first : first + STRETCH])
+            ids = self._ids(sql.BY_NAMES, self._register.ids[pool], names)
+            found += self._send_back(stage, ids, pool)
         return found
 
     def deepen(self, stage: Stage, old: int, new: int) -> int:

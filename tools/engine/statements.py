@@ -114,7 +114,7 @@ BY_PREFIX = (
     "WHERE uri >= ?3 AND uri < ?4 ORDER BY uri LIMIT ?5"
 )
 KILLERS = f"SELECT {COLUMNS} FROM uri WHERE pool = {FAILED} AND reason = ? AND failed_in = ?"
-BY_NAMES = f"SELECT id FROM uri WHERE pool = {FINISHED} AND uri IN (SELECT value FROM json_each(?))"
+BY_NAMES = "SELECT id FROM uri WHERE pool = ? AND uri IN (SELECT value FROM json_each(?))"
 STRETCH = "SELECT id FROM uri WHERE id > ? AND id <= ?"
 BY_AGE = f"{STRETCH} AND pool = ? AND (?4 IS NULL OR moved < ?4)"
 BY_DEPTHS = f"{STRETCH} AND pool = {FINISHED} AND depth >= ? AND depth < ?"

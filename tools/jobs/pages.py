@@ -48,7 +48,8 @@ from ..settings import Settings
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
-from .pages_watch import Watch, said_of
+from .pages_watch import Watch
+from .silent_hosts import said_of
 
 logger = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ DEFAULT = "conceptnet"
 class Entry(NamedTuple):
     where: str  # its description, as module:name
     does: str
+    command: str = "harvest"  # the module of `commands` that runs it
 
 
 JOBS: dict[str, Entry] = {
@@ -29,6 +30,11 @@ JOBS: dict[str, Entry] = {
     "pages": Entry(
         ".pages_description:PAGES",
         "crawl sites from a list of seeds into WARC files and a table",
+    ),
+    "layers": Entry(
+        ".layers_description:LAYERS",
+        "ask sites by tasks, layer by layer, for rows of your tables; lists the tasks",
+        "layers",
     ),
 }
 """One entry a job."""

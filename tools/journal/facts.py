@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 PAUSED = "paused"  # by which process, and since when; empty: by none
 LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
 SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
-HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS)
+NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
+HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS, NEXT_ROUND)
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 
@@ -23,9 +24,22 @@ def paused_since(facts: Mapping[str, str], pid: int | None) -> float | None:
     >>> paused_since(facts, 7), paused_since(facts, 8), paused_since(facts, None)
     (1000000000.0, None, None)
     """
-    holder, _, since = facts.get(PAUSED, "").partition(" ")
+    return _moment(facts.get(PAUSED, ""), pid)
+
+
+def next_round_of(pid: int, moment: float) -> dict[str, str]:
+    return {NEXT_ROUND: f"{pid} {moment}"}
+
+
+def next_round(facts: Mapping[str, str], pid: int | None) -> float | None:
+    """Until when this process waits for its next round; None if it does not."""
+    return _moment(facts.get(NEXT_ROUND, ""), pid)
+
+
+def _moment(text: str, pid: int | None) -> float | None:
+    holder, _, moment = text.partition(" ")
     try:
-        return float(since) if pid is not None and holder == str(pid) else None
+        return float(moment) if pid is not None and holder == str(pid) else None
     except ValueError:
         return None
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -146,6 +147,16 @@ class Client:
             Patience(self._settings.connect_timeout_s, seconds or patience, most or limit, turn),
             most_unpacked or limit,
         )
+
+    @contextmanager
+    def turn(self, url: str) -> Iterator[None]:
+        """The next turn of this host, where its rates are limited: `ask` alone waits for none."""
+        turns, begun = self._limits.take_turn(web_host(url)), time.monotonic()
+        try:
+            yield
+        finally:
+            if turns is not None:
+                turns.give_back(begun, 0)
 
     def trust(self, host: str) -> None:
         """The user has named this host, with its port unless that is the web's: it may be asked

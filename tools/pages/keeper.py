@@ -6,9 +6,10 @@ Promise: a body that is in the archive already is referred to, not kept again.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
-from ..archive.record import Earlier, Exchange, Packed, pack, payload_digest
+from ..archive.answer import exchange_of
+from ..archive.record import Earlier, Packed, pack, payload_digest
 from ..documents.address import host_of
 from ..network.response import Response
 from .archived import NOT_PAGES
@@ -39,7 +40,7 @@ class Keeper:
 
     def _add(self, visit: Visit, response: Response, digest: str, same: Capture | None) -> None:
         earlier = _earlier(same) if same else None
-        packed = pack(_exchange(response, visit.begun), digest=digest, earlier=earlier)
+        packed = pack(exchange_of(response, visit.begun), digest=digest, earlier=earlier)
         visit.answers.append(_answered(visit, response, packed))
 
 
@@ -51,23 +52,6 @@ def mime_of(response: Response) -> str | None:
     """
     kind = response.header("Content-Type").partition(";")[0].strip().lower()
     return kind if MIME.fullmatch(kind) else None
-
-
-def _exchange(response: Response, asked_at: float) -> Exchange:
-    first, *lines = response.request.decode("latin-1").rstrip("\r\n").split("\r\n")
-    headers = [(name, value.strip()) for name, _, value in (each.partition(":") for each in lines)]
-    return Exchange(
-        address=response.url,
-        time=datetime.fromtimestamp(asked_at, UTC),
-        status=response.status,
-        headers=response.headers,
-        payload=response.payload,
-        reason=response.reason,
-        version=response.version,
-        request=first,
-        request_headers=headers,
-        ip=response.ip,
-    )
 
 
 def _answered(visit: Visit, response: Response, packed: Packed) -> Answered:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from ..documents.address import resolve
 from ..engine.stage import Task
-from ..errors import ComeBack, GiveUp, HarvestError, RetryLater, Unavailable
+from ..errors import GiveUp, HarvestError
 from ..network.client import Client
+from ..network.courtesy import NO_RULES, away, rest_if_asked, without_rules
 from ..network.hosts import Hosts
 from ..network.large_answers import Turn
-from ..network.limits import pause_asked
 from ..network.request import REDIRECTS
 from ..network.response import Response
 from ..network.trouble import NoAnswer, NoUse, Why
@@ -25,7 +25,6 @@ from .page import Page
 
 SAFE, PLAIN = "https://", "http://"
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-NO_RULES = "robots.txt could not be had"
 
 
 @dataclass(slots=True)
@@ -92,7 +91,7 @@ class Visitor:
             if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
                 return self._asked_plainly(visit, address, most, known)
             raise
-        self._rest_if_asked(visit, response)
+        rest_if_asked(self._hosts, visit.lane, response)
         return response
 
     def _asked_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
@@ -107,25 +106,10 @@ class Visitor:
 
     def away(self, visit: Visit, reason: str) -> HarvestError:
         """What becomes of a page whose host did not answer, or could not."""
-        if self._hosts.trouble(visit.lane, reason):
-            return ComeBack(reason, 0.0)
-        if self._hosts.is_own_line():
-            return Unavailable(f"no host answers any more: {reason}")
-        return RetryLater(reason)
+        return away(self._hosts, visit.lane, reason)
 
     def _without_rules(self, visit: Visit, why: str) -> HarvestError:
-        reason = f"{NO_RULES}: {why}"
-        error = self.away(visit, reason)
-        if isinstance(error, Unavailable):
-            return error
-        self._hosts.rest(visit.lane, None, reason)
-        return ComeBack(reason, 0.0)
-
-    def _rest_if_asked(self, visit: Visit, response: Response) -> None:
-        asked, status = response.header("Retry-After"), response.status
-        if status == 429 or (status == 503 and asked):
-            self._hosts.rest(visit.lane, pause_asked(asked), f"HTTP {status}")
-            raise ComeBack(f"the host asks for a pause (HTTP {status})", 0.0)
+        return without_rules(self._hosts, visit.lane, f"{NO_RULES}: {why}")
 
 
 def sent_to(response: Response) -> str | None:

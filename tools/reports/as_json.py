@@ -22,6 +22,7 @@ def as_json(view: View) -> str:
         "time": view.now,
         "running": view.running._asdict() if view.running else None,
         "paused_since": view.paused_since,
+        "next_round_at": view.next_round,
         "paused_workers": view.paused_slots,
         "source_file": seen.file._asdict() if seen.file else None,
         "runs": assist.runs,

@@ -57,6 +57,11 @@ class View(NamedTuple):
         return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
 
     @property
+    def next_round(self) -> float | None:
+        """When it begins again, if it waits between two rounds."""
+        return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
     def left(self) -> Left:
         return left(self.course, self.seen.pools, limit_of(self.seen.facts))
 
@@ -97,11 +102,17 @@ def _head(view: View) -> list[str]:
         f"{_end_of(view.file)}: {plain(world)}",
         _whether_it_runs(view),
         _whether_it_is_paused(view),
+        _whether_it_waits(view),
         _whether_a_file_is_read(view.seen),
         _share(view),
         _time_left(view),
     ]
     return [clipped(line, WIDTH) for line in lines if line]
+
+
+def _whether_it_waits(view: View) -> str:
+    moment = view.next_round
+    return f"waits for its next round, which begins {date(moment)}" if moment else ""
 
 
 def _share(view: View) -> str:

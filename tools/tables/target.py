@@ -113,6 +113,18 @@ class Target:
         rows, *filled = db.exec_driver_sql(statement).one()
         return TableCount(rows, dict(zip(table.columns, filled, strict=True)))
 
+    def doubled(self, name: str) -> int:
+        """How many rows of a table without a key are there from two sources or more."""
+        with self._database.reading() as db:
+            table = Schema(self._database, db).known()[name]
+            columns = ", ".join(map(self._database.quoted, table.columns))
+            alike = (
+                f"SELECT COUNT(*) AS n FROM {self._database.quoted(name)} GROUP BY {columns} "
+                "HAVING COUNT(DISTINCT _request) > 1"
+            )
+            statement = f"SELECT COALESCE(SUM(n), 0) FROM ({alike}) AS alike"
+            return int(db.exec_driver_sql(statement).scalar_one())
+
     def set_aside(self, stamp: str, names: Iterable[str]) -> dict[str, str]:
         """Tables that are ours get the name T_stamp and are nobody's any more. Old names to new."""
         with self._database.transaction() as db:

@@ -1,0 +1,25 @@
+"""An answer of the network as what the records are made of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..network.response import Response
+from .record import Exchange
+
+
+def exchange_of(response: Response, asked_at: float) -> Exchange:
+    first, *lines = response.request.decode("latin-1").rstrip("\r\n").split("\r\n")
+    headers = [(name, value.strip()) for name, _, value in (each.partition(":") for each in lines)]
+    return Exchange(
+        address=response.url,
+        time=datetime.fromtimestamp(asked_at, UTC),
+        status=response.status,
+        headers=response.headers,
+        payload=response.payload,
+        reason=response.reason,
+        version=response.version,
+        request=first,
+        request_headers=headers,
+        ip=response.ip,
+    )

@@ -1,0 +1,134 @@
+"""What is known of the job `layers` without opening it. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ..engine.job import Description, Job, Panel, Series
+from ..engine.stage import Stage
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+ROWS, SKIPPED, DROPPED, STATUS = "rows ", "skipped ", "dropped ", "status "
+"""How the names of counts begin."""
+WORKERS = 8
+
+
+class LayersDescription(Description):
+    name = "layers"
+    examples = (
+        "python main.py layers                     the catalogue of tasks; on a terminal it asks",
+        "python main.py layers shop                start tasks/shop.toml, or go on with it",
+        "python main.py layers shop --try URL      what one page gives; nothing is stored",
+        "python main.py layers shop --status       depths, rows and failures",
+        "python main.py layers --sample            the built-in shop, offline",
+    )
+    stage_titles = {"visit": "pages visited"}  # noqa: RUF012
+    series = (Series("rows", ROWS),)
+    store_title = "tables"
+    usual_home = "state-layers/NAME"
+    fact_types = {  # noqa: RUF012
+        "activity": int,
+        "activity_ended": int,
+        "activity_begun": float,
+        "activity_ended_at": float,
+    }
+
+    def noun(self, facts: Mapping[str, str]) -> str:
+        return "requests"
+
+    def home(self, settings: Settings) -> Path:
+        """The only task's there is; else whoever means one says so."""
+        homes = self.homes(settings)
+        return homes[0] if len(homes) == 1 else settings.layers.state
+
+    def homes(self, settings: Settings) -> Sequence[Path]:
+        pools = settings.pools_file.name
+        return sorted(each.parent for each in settings.layers.state.glob(f"*/{pools}"))
+
+    def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
+        return (
+            Panel("Rows from pages", "table", _of(ROWS, counts)),
+            Panel("Skipped", "table", _of(SKIPPED, counts)),
+            Panel("Requests of layers left out", "table", _of(DROPPED, counts)),
+            Panel("Answers", "table", _of(STATUS, counts)),
+        )
+
+    def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
+        return {
+            "rows": dict(_of(ROWS, counts)),
+            "skipped": dict(_of(SKIPPED, counts)),
+            "dropped": dict(_of(DROPPED, counts)),
+            "answers": dict(_of(STATUS, counts)),
+        }
+
+    def stored(self, settings: Settings) -> Mapping[str, int] | None:
+        from .layers_stored import counts_in
+
+        counts = counts_in(settings)
+        return None if counts is None else {name: each.rows for name, each in counts.items()}
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        from .layers_arguments import add_task_flags
+
+        add_task_flags(parser)
+
+    def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
+        """With the task that is meant, in its own state."""
+        from .layers_task import with_task
+
+        return with_task(settings, arguments)
+
+    def stages(self, settings: Settings) -> Sequence[Stage]:
+        from ..layers.asker import lane_in
+
+        return (Stage("visit", WORKERS, "deepest", lane=lane_in),)
+
+    def set_aside(self, settings: Settings) -> Sequence[str]:
+        from .layers_task import tables_set_aside
+
+        return tables_set_aside(settings)
+
+    def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        from .layers_task import plan
+
+        return plan(settings)
+
+    def opened(self, settings: Settings, arguments: Namespace, stop: Event) -> Job:
+        from .layers import opened
+
+        return opened(settings, arguments, stop)
+
+    def rehearsed(
+        self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event
+    ) -> Job:
+        """In a file of its own; whether the real place answers is asked too."""
+        from .layers import opened
+        from .layers_stored import require_answer
+
+        require_answer(settings)
+        task = replace(scratch.layers, database="sqlite:rehearsal.db")
+        return opened(replace(scratch, layers=task), arguments, stop)
+
+    def shipping(self, settings: Settings) -> object:
+        raise UsageError("the job layers has nothing to ship: its rows are in tables")
+
+
+LAYERS = LayersDescription()
+
+
+def _of(prefix: str, counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Those counts whose names begin so, the most frequent first."""
+    rows = [
+        (name.removeprefix(prefix), count)
+        for name, count in counts.items()
+        if name.startswith(prefix) and count
+    ]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))

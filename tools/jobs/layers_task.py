@@ -1,0 +1,102 @@
+"""Which task is meant, where its state and its rows are, and what it would do."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from ..base.credentials import hidden
+from ..base.text import amount, did_you_mean, duration
+from ..errors import UsageError
+from ..layers.settings import Database, LayersSettings, database_of
+from ..layers.task import Task
+from ..settings import Settings
+from ..tables.address import is_mysql, is_postgres
+from ..tables.declared import tables_of
+from ..tables.target import visit_target
+
+STAMP = "%Y%m%d_%H%M"
+
+
+def with_task(settings: Settings, arguments: Namespace) -> Settings:
+    """The settings for the task that the command line names."""
+    layers, given = settings.layers, vars(arguments)
+    if given.get("folder") is not None:
+        layers = replace(layers, folder=given["folder"])
+    name = given.get("task")
+    if not name:
+        raise UsageError("which task? `python main.py layers` lists them")
+    from ..layers.catalogue import load_task  # it takes selectors and JMESPath with it
+
+    task = load_task(layers.folder, name)
+    only = tuple(given.get("only") or ())
+    if only:
+        task = task.only([_layer(task, each) for each in only])
+    if task.at:
+        from ..assist.slots import parse  # it takes a scheduler with it
+
+        parse(task.at, f"{task.place}: activity.at")
+    if given.get("delay_s") is not None:
+        layers = replace(layers, delay_s=given["delay_s"])
+    layers = replace(
+        layers, task=task.name, only=only, loaded=task, database=layers.database or task.database
+    )
+    home = f"{task.name}.{'.'.join(only)}" if only else task.name
+    state = settings.state if given.get("state") is not None else layers.state / home
+    clock = replace(settings.clock, task_timeout_s=layers.task_timeout_s, scan_s=layers.scan_s)
+    return replace(settings, layers=layers, state=state, clock=clock, attempts=task.attempts)
+
+
+def _layer(task: Task, name: str) -> str | int:
+    layer = task.layer_named(name)
+    if layer is None:
+        near = did_you_mean(name, [str(each) for each in task.layers])
+        raise UsageError(f"{task.place} has no layer {name!r}{near}")
+    return layer
+
+
+def task_in(settings: Settings) -> Task:
+    task: Task = settings.layers.loaded
+    return task
+
+
+def database_in(settings: Settings) -> Database:
+    layers: LayersSettings = settings.layers
+    return database_of(settings.databases, layers.database, layers.password_file)
+
+
+def is_server(url: str) -> bool:
+    return is_postgres(url) or is_mysql(url)
+
+
+def plan(settings: Settings) -> Iterator[tuple[str, str]]:
+    task, database = task_in(settings), database_in(settings)
+    yield "task", f"{task.name} ({task.place}): {task.about}"
+    depths = sorted(set(task.layers.values()))
+    layers = (", ".join(str(la) for la, d in task.layers.items() if d == deep) for deep in depths)
+    yield (
+        "layers",
+        "; ".join(f"{deep}: {names}" for deep, names in zip(depths, layers, strict=True)),
+    )
+    yield "first", amount(len([*task.starts()]), "request")
+    yield "again", f"after {duration(task.every)}" if task.every else task.at or "no"
+    yield "robots.txt", "is obeyed" if task.robots else "is ignored"
+    yield "tables", f"{', '.join(task.tables)} in {hidden(database.url)}"
+
+
+def tables_set_aside(settings: Settings) -> Sequence[str]:
+    """A file in the state folder has gone with that; tables elsewhere get other names."""
+    from ..tables.target import open_target
+
+    database, task = database_in(settings), task_in(settings)
+    place = database.url, settings.state, database.password_file
+    target = visit_target(*place)
+    if target is None:
+        return ()
+    target.close()
+    with closing(open_target(*place)) as target:
+        moved = target.set_aside(time.strftime(STAMP), [*tables_of(task.tables)])
+    return [f"the old table {old} is called {new} now" for old, new in moved.items()]
