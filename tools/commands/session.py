@@ -56,7 +56,7 @@ def work(
     require_own(job, settings)
     remove_unfinished(settings.pools_file)
     with ExitStack() as stack:
-        session = Session(job, settings, options, stack)
+        session = Session(job, settings, options, stack, beginning)
         problem = session.run(beginning)
         seen = look(settings.pools_file, job.whole_file)
         report = session.report(seen)
@@ -81,11 +81,17 @@ class Session:
     """Everything a run needs, opened in this order; `stack` closes it."""
 
     def __init__(
-        self, job: Description, settings: Settings, options: Namespace, stack: ExitStack
+        self,
+        job: Description,
+        settings: Settings,
+        options: Namespace,
+        stack: ExitStack,
+        beginning: Beginning,
     ) -> None:
         stop, self._options, is_sample = Event(), options, vars(options).get("sample")
         self._settings = in_sample_world(job.name, settings, stack) if is_sample else settings
         self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
+        beginning.job = self._job
         if options.resume:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
