@@ -39,8 +39,9 @@ def test_full_files_go_out_by_the_clock_while_it_crawls(tmp_path: Path) -> None:
         put_pages(site, may_end)
         (folder / "sheaf.toml").write_text(node.settings(volume_mb=0.05))
         settings = environment({"per_host": 1, "archive_file_mb": 0.01, "timeout_s": 90})
-        words = [*command("--seed", site.at("/")), "--config", folder / "sheaf.toml"]
-        words += ["--state", folder / "state-pages", "--archive", folder / "archive"]
+        places = {"config": "sheaf.toml", "state": "state-pages", "archive": "archive"}
+        flags = [each for name, file in places.items() for each in (f"--{name}", folder / file)]
+        words = command("--seed", site.at("/"), *flags)
         with Process(tmp_path / "said", words, **settings | dict(clock.environment)) as process:
             wait_until(lambda: bool(site.targets()["/held"]), "all pages but the last")
             wait_until(lambda: len(rows(folder, FULL)) > 1, "files that are full")
