@@ -155,6 +155,20 @@ def test_through_a_socks_proxy(site: HostileSite, tmp_path: Path) -> None:
         assert proxy.tunnels and proxy.outgoing == set(site.peers)
 
 
+def test_asking_again_and_going_deeper_are_one_command(site: HostileSite, tmp_path: Path) -> None:
+    def unchanged(_: socket, request: Request) -> bytes:
+        if "if-none-match" in request.headers:
+            return answer(304)
+        return answer(200, markup(f"{request.target}1").encode(), "text/html", ETag='"1"')
+
+    site.put_all({f"/{'1' * length}": unchanged for length in range(4)})
+    assert crawl(tmp_path, "--seed", site.at("/"), "--depth", 1) == 0
+    assert crawl(tmp_path, "--depth", 2, "--refetch-after", "0s") == 0
+    assert depths(tmp_path, site.lane()) == {"/": 0, "/1": 1, "/11": 2}
+    asked = site.targets()
+    assert [asked[each] for each in ("/", "/1", "/11", "/111")] == [2, 2, 1, 0]
+
+
 # --- a start that fails ----------------------------------------------------------------------
 
 

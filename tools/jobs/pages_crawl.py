@@ -130,11 +130,11 @@ class Crawl:
         table.admit([Child(link.url, link.address) for link in self.links])
         for link in self.links:
             self._follow(link, table, control)
-        self._widen(pools)
         pages = self._settings.pages
         if (age := pages.refetch_after_s) is not None:
             again = pools.reopen(self._stages["download"], before=time.time() - age)
             logger.info("%d pages are asked whether they have changed", again)
+        self._widen(pools)  # what is asked again comes to its links by itself
         texts = orjson.dumps(self._typed).decode()
         facts = {SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
         pools.remember(facts)
