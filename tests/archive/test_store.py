@@ -196,7 +196,7 @@ def test_files_like_ours_without_a_mark_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
-    with pytest.raises(StateDamaged, match="though 3 records are in it"):
+    with pytest.raises(StateDamaged, match="though 3 files of the crawl should be there"):
         archive_in(tmp_path / "gone", known=3)
     assert not (tmp_path / "gone").exists()
 

@@ -179,3 +179,9 @@ def test_whoever_comes_too_early_is_told_how_to_begin(tmp_path: Path, words: str
     script, *flags = words.split()
     said = says(run(script, *flags, "--job", "pages", cwd=tmp_path), 2)
     assert said.endswith("at state-pages/pools.db yet: python main.py pages starts one")
+
+
+def test_what_a_plan_tells_steers_no_terminal(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("http://h.example/\x1b[2Jx\u202e\n")
+    plan = run("main.py", "pages", "--seeds", "seeds.txt", "--dry-run", cwd=tmp_path).stdout
+    assert "http://h.example/ [2Jx" in plan and not {"\x1b", "\u202e"} & set(plan)

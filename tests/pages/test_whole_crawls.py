@@ -16,6 +16,7 @@ from tests.support.crawl_flaws import flaws
 from tests.support.worlds.faults import Request, answer
 from tests.support.worlds.hostile_site import Answer, HostileSite, markup, page, redirect
 from tests.support.worlds.proxies import Socks5Proxy
+from tools.jobs.ownership import Past
 from tools.pages.archived import Archived
 from tools.pages.table_sqlite import SqlitePages
 
@@ -152,6 +153,54 @@ def test_through_a_socks_proxy(site: HostileSite, tmp_path: Path) -> None:
         assert crawl(tmp_path, "--seed", site.at("/")) == 0
         assert pages(tmp_path, site.lane()) == dict.fromkeys(targets, FETCHED)
         assert proxy.tunnels and proxy.outgoing == set(site.peers)
+
+
+def test_asking_again_and_going_deeper_are_one_command(site: HostileSite, tmp_path: Path) -> None:
+    def unchanged(_: socket, request: Request) -> bytes:
+        if "if-none-match" in request.headers:
+            return answer(304)
+        return answer(200, markup(f"{request.target}1").encode(), "text/html", ETag='"1"')
+
+    site.put_all({f"/{'1' * length}": unchanged for length in range(4)})
+    assert crawl(tmp_path, "--seed", site.at("/"), "--depth", 1) == 0
+    assert crawl(tmp_path, "--depth", 2, "--refetch-after", "0s") == 0
+    assert depths(tmp_path, site.lane()) == {"/": 0, "/1": 1, "/11": 2}
+    asked = site.targets()
+    assert [asked[each] for each in ("/", "/1", "/11", "/111")] == [2, 2, 1, 0]
+
+
+# --- a start that fails ----------------------------------------------------------------------
+
+
+def test_a_refused_start_claims_nothing(site: HostileSite, tmp_path: Path) -> None:
+    put_star(site, 2)
+    seed = ("--seed", site.at("/"))
+    assert crawl(tmp_path, *seed) == 0
+    assert crawl(tmp_path, *seed, "--state", "other") == 6  # the archive is the first one's
+    assert crawl(tmp_path, *seed, "--state", "other", "--archive", "other/archive") == 0
+
+
+def test_a_start_that_fails_late_is_begun_again(site: HostileSite, tmp_path: Path) -> None:
+    """By then table and archive know whose they are."""
+    put_star(site, 2)
+    seed = ("--seed", site.at("/"))
+    assert crawl(tmp_path, *seed, "--metrics", site.port) != 0
+    assert crawl(tmp_path, *seed) == 0
+    assert fetched(tmp_path) == 3
+
+
+def test_whoever_is_killed_at_the_start_knows_what_is_his(
+    site: HostileSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, claim = [], SqlitePages.claim
+
+    def claim_and_look(table: SqlitePages, harvest: str) -> None:
+        claim(table, harvest)
+        known.append((Past.of(tmp_path / "state-pages/pools.db").harvest, harvest))
+
+    monkeypatch.setattr(SqlitePages, "claim", claim_and_look)
+    assert crawl(tmp_path, "--seed", site.at("/")) == 7
+    assert known and all(state == harvest for state, harvest in known)
 
 
 # --- what the archive gives back -------------------------------------------------------------

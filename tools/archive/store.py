@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from ..base import files, place
+from ..base.text import amount
 from ..errors import (
     NO_FILES,
     HarvestError,
@@ -68,7 +69,7 @@ class Archive:
         return (self._folder / MARK).exists() or any(our_files(self._folder))
 
     def claim(self, *, known: int) -> None:
-        """Make this the archive of our harvest, in which the table knows so many records. One that
+        """Make this the archive of our harvest, in which the table knows so many files. One that
         is another's or was lost is never made anew."""
         mark = self._folder / MARK
         if self and self._owner() != self._origin.harvest:
@@ -78,8 +79,8 @@ class Archive:
             )
         if known and not self:
             raise StateDamaged(
-                f"{self._folder} is gone or empty, though {known:,} records are in it: bring it "
-                "back, or give its --archive, or begin anew with --fresh"
+                f"{self._folder} is gone or empty, though {amount(known, 'file')} of the crawl "
+                "should be there: bring it back, or give its --archive, or begin anew with --fresh"
             )
         with self._told():
             if not self:

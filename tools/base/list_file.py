@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 
 from ..errors import UsageError
@@ -22,10 +23,10 @@ _MARKS = {  # what a file begins with if it says how its letters are written; th
 def lines_in(file: Path) -> Iterator[tuple[int, str]]:
     """Each line and its number; a line that is no text, or endless, is named."""
     try:
-        with file.open("rb") as beginning:
-            first = beginning.read(4)
-        encoding = next((_MARKS[mark] for mark in _MARKS if first.startswith(mark)), "utf-8")
-        with file.open(encoding=encoding, errors="replace") as text:
+        with file.open("rb") as content:  # once: it may be a pipe
+            first = content.peek(4)
+            encoding = next((_MARKS[mark] for mark in _MARKS if first.startswith(mark)), "utf-8")
+            text = TextIOWrapper(content, encoding, errors="replace")
             number = 0
             while line := text.readline(LONGEST_LINE + 1):
                 number += 1

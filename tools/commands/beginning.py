@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ..engine.job import Job
 from ..errors import HarvestError
 from ..graphs import sqlite
 from ..graphs.members import SqliteMembers
@@ -26,6 +27,7 @@ class Beginning:
 
     def __init__(self, settings: Settings) -> None:
         self.is_over = False
+        self.job: Job | None = None
         state, media, url = settings.state, settings.media, settings.graph_url
         graph = sqlite_path(url) if is_embedded(url) else None
         files = (*files_of(settings.pools_file), state / "log", media / MARK)
@@ -40,7 +42,8 @@ class Beginning:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        if error is not None and not self.is_over:
+        has_claimed = self.job is not None and self.job.has_claimed
+        if error is not None and not self.is_over and not has_claimed:
             with suppress(OSError, sqlite3.Error, HarvestError):  # it has failed for a reason
                 self._undo()
 

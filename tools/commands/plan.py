@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from ..base.text import one_line
 from ..engine.job import Description
 from ..journal.holder import running
 from ..journal.reader import look
@@ -16,7 +17,7 @@ from ..settings import Settings
 
 def show_plan(job: Description, settings: Settings, options: Namespace) -> int:
     state = ("state", f"{settings.state}: {_state(job, settings, options)}")
-    rows = [*job.plan(settings, options), state]
+    rows = [(name, one_line(text)) for name, text in (*job.plan(settings, options), state)]
     print(f"{two_columns(rows)}\nnothing was made or asked (--dry-run)")
     return 0
 

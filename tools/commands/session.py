@@ -72,7 +72,7 @@ def one_round(
 ) -> bool:
     """From opening the job to the moment of the next round; False if there is none."""
     with ExitStack() as stack:
-        session = Session(job, settings, options, stack, beginning.is_over, notes)
+        session = Session(job, settings, options, stack, beginning, notes)
         problem = session.run(beginning)
         seen = look(settings.pools_file, job.whole_file)
         report, verdict = session.report(seen), session.harvest.verdict
@@ -101,13 +101,14 @@ class Session:
         settings: Settings,
         options: Namespace,
         stack: ExitStack,
-        is_later: bool,
+        beginning: Beginning,
         notes: SimpleQueue[Request],
     ) -> None:
-        """`is_later`: it is not the first round of this process."""
+        is_later = beginning.is_over  # it is not the first round of this process
         stop, self._options, is_sample = Event(), options, vars(options).get("sample")
         self._settings = in_sample_world(job.name, settings, stack) if is_sample else settings
         self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
+        beginning.job = self._job
         if options.resume and not is_later:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s

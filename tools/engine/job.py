@@ -196,6 +196,7 @@ class Job:
     task_timeout_s: float | None = None  # what takes longer is taken back; None: nothing is
     scan_s: float | None = None  # how often that is looked for, if not as usual
     transport: Any = None  # to the receiving node, if its files go there
+    has_claimed = False  # what lies elsewhere knows this harvest by now: its state must stay
 
     @property
     def store(self) -> Store:

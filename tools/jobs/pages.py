@@ -138,6 +138,8 @@ class PagesJob(Job):
 
     def open(self, harvest: Harvest) -> None:
         self._pools = harvest.pools
+        self._crawl.claim(harvest.pools, self._table, self._archive)
+        self.has_claimed = True
         self._crawl.begin(harvest.pools, self.stages, self._table, self._archive, self._control)
         if self._robots is not None:
             sitemaps = self._robots.sitemaps_of(self._control.scope.seeds)

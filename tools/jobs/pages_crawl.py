@@ -108,6 +108,14 @@ class Crawl:
 
     # --- the start -------------------------------------------------------------------------
 
+    def claim(self, pools: Pools, table: PageTable, archive: Archive) -> None:
+        """Table and archive are ours, or neither of them is. The pools know it first: whoever is
+        killed in between finds his own."""
+        pools.remember({ID: self.id})
+        table.check_owner(self.id)
+        archive.claim(known=len(table.ends_of_files()))
+        table.claim(self.id)
+
     def begin(
         self,
         pools: Pools,
@@ -118,22 +126,20 @@ class Crawl:
     ) -> None:
         """Afterwards archive, table and pools agree, and the seeds have their rows."""
         self._stages = {stage.name: stage for stage in stages}
-        table.claim(self.id)
         self._put_right(pools, table, archive)
         table.admit([Child(link.url, link.address) for link in self.links])
         for link in self.links:
             self._follow(link, table, control)
-        self._widen(pools)
         pages = self._settings.pages
         if (age := pages.refetch_after_s) is not None:
             again = pools.reopen(self._stages["download"], before=time.time() - age)
             logger.info("%d pages are asked whether they have changed", again)
+        self._widen(pools)  # what is asked again comes to its links by itself
         texts = orjson.dumps(self._typed).decode()
-        facts = {ID: self.id, SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
+        facts = {SEEDS: texts, DEPTH: str(pages.depth), SCOPE: self._scope}
         pools.remember(facts)
 
     def _put_right(self, pools: Pools, table: PageTable, archive: Archive) -> None:
-        archive.claim(known=len(table.ends_of_files()))
         found = self._cut_back(table, archive)
         for short in found.short:
             urls = table.cut_back(short.file, short.bytes)

@@ -155,7 +155,7 @@ class Download:
     def _unchanged(self, visit: Visit, response: Response) -> Done:
         self._keeper.keep_unchanged(visit, response)
         record = Unchanged(url=visit.task.uri, fetched_at=moment(visit.begun))
-        return _done(visit, response, "finished", record)
+        return _done(visit, response, "to_control", record)
 
     def _refused(self, visit: Visit, response: Response, reason: str) -> Done:
         """The answer is kept, and its page has failed."""

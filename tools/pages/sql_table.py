@@ -118,14 +118,16 @@ class SqlTable(SqlReading):
                     "database"
                 )
 
-    def claim(self, harvest: str) -> None:
-        owner = self.owner()
-        if owner not in (None, harvest):
+    def check_owner(self, harvest: str) -> None:
+        if self.owner() not in (None, harvest):
             raise StateDamaged(
                 f"{self.name} holds the pages of another crawl: name another database, or give the "
                 "--state of that crawl"
             )
-        if owner is None:
+
+    def claim(self, harvest: str) -> None:
+        self.check_owner(harvest)
+        if self.owner() is None:
             with self._writing():
                 self._run(say.CLAIM, id=harvest)
         self._digests.are_all = not self.files()  # before anything is written

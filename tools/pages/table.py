@@ -68,6 +68,9 @@ class Counts(NamedTuple):
 class PageTable(Protocol):
     # --- by the one writer -----------------------------------------------------------------
 
+    def check_owner(self, harvest: str) -> None:
+        """StateDamaged if it is another's."""
+
     def claim(self, harvest: str) -> None:
         """The table is this harvest's from now on; StateDamaged if it is another's."""
 
