@@ -19,11 +19,11 @@ from tests.support.command import pools_of, run, says, start
 from tests.support.dump_world import harvest, set_small
 from tests.support.graph_world import assert_graph_is, graph_in, in_neo4j, in_sqlite
 from tests.support.neo4j_server import AnyServer, ask, run_with
+from tests.support.ports import closed_port
 from tests.support.store_contract import DOG_IS_PET, relation, write
 from tests.support.worlds.bolt import COMMIT, When, Wire
 from tests.support.worlds.conceptnet import HUB, World, hostile, hub, line, mesh
 from tests.support.worlds.faults import SocketServer
-from tests.support.worlds.proxies import closed_port
 from tools.add import Entity, Graph, Relation
 from tools.conceptnet.graph import open_graph
 from tools.conceptnet.rules import RELATIONS

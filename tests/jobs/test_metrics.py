@@ -13,14 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.jobs.test_second_job import FILES, LAUNCH, texts, words_flags  # noqa: F401
 from tests.support.command import run, says, start
+from tests.support.ports import free_port
 
 Numbers = dict[tuple[str, ...], float]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def asked(port: int) -> Numbers:

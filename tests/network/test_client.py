@@ -22,9 +22,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.network.exchanges import recorded
+from tests.support.ports import closed_port
 from tests.support.worlds.certificates import context_of
 from tests.support.worlds.faults import PACKED, FaultServer
-from tests.support.worlds.proxies import HttpProxy, closed_port
+from tests.support.worlds.proxies import HttpProxy
 from tools.errors import (
     BadStatus,
     GiveUp,

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.command import start
-from tests.support.worlds.proxies import closed_port
+from tests.support.ports import free_port
 
 Numbers = dict[str, dict[str, float]]
 
@@ -28,7 +28,7 @@ def asked(port: int) -> Numbers:
 
 @pytest.mark.timeout(60)
 def test_links_and_archive_are_counted() -> None:
-    port = closed_port()
+    port = free_port()
     process = start("main.py", "pages", "--sample", "--delay", "0.3", "--metrics", port)
     told: Numbers = {}
     try:
