@@ -557,7 +557,8 @@ def test_a_host_gets_no_more_requests_than_its_limit_allows(
     times = sorted(request.arrived for request in server.requests)
     assert len(times) == 48
     assert times[-1] - times[0] >= 1.9
-    assert all(later - earlier > 0.9 for earlier, later in zip(times, times[20:], strict=False))
+    # On a busy machine a request may arrive late; without the limit all would within a moment.
+    assert all(later - earlier > 0.5 for earlier, later in zip(times, times[20:], strict=False))
 
 
 def test_limits_are_for_their_host_only(
