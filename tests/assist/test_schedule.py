@@ -73,7 +73,7 @@ class Process:
 
     def end(self) -> str:
         """Its log, after its end."""
-        _, log = self._process.communicate(timeout=30)
+        _, log = self._process.communicate(timeout=60)
         return log
 
     def kill(self) -> None:
@@ -420,21 +420,21 @@ def test_work_can_be_hastened_and_waited_for() -> None:
 
     def work() -> str:
         is_running.set()
-        may_end.wait(10)
+        may_end.wait(30)
         return "done"
 
     clock = Clock(told.put)
     clock.add("ship", "0 0 1 1 *", work)
     clock.start()
     clock.run_soon("ship")
-    assert is_running.wait(10)
+    assert is_running.wait(30)
     clock.run_soon("ship")  # it runs already: once is enough
     stop = Event()
     stop.set()
     clock.wait_for("ship", stop)  # somebody wants to stop: no waiting
     may_end.set()
     clock.wait_for("ship", Event())
-    assert told.get(timeout=10).done == "done"
+    assert told.get(timeout=30).done == "done"
     clock.close(1)
     assert told.empty()
     clock.run_soon("ship")  # nothing any more

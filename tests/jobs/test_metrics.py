@@ -20,7 +20,7 @@ Numbers = dict[tuple[str, ...], float]
 
 def asked(port: int) -> Numbers:
     """Each number by its name and its labels' values."""
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         text = answer.read().decode()
     return {
         (each.name, *(value for _, value in sorted(each.labels.items()))): each.value
@@ -59,7 +59,7 @@ def test_prometheus_can_ask_any_job_that_runs(texts: Path) -> None:  # noqa: F81
         run(LAUNCH, "main", "pause", "read", "1", "--state", texts.parent / "state")
         asked_until(port, ("sheaf_workers", "read", "paused"), 1)
         working.terminate()
-        working.communicate(timeout=30)
+        working.communicate(timeout=60)
     finally:
         working.kill()
     before = found["sheaf_tasks_total", "done", "read"]
@@ -69,7 +69,7 @@ def test_prometheus_can_ask_any_job_that_runs(texts: Path) -> None:  # noqa: F81
         assert found["sheaf_tasks_total", "failed", "read"] <= 1
     finally:
         again.kill()
-        again.communicate(timeout=30)
+        again.communicate(timeout=60)
 
 
 @pytest.mark.parametrize(("port", "sentence"), [("70000", "at most 65,535"), ("x", "whole number")])

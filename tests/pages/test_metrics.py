@@ -17,7 +17,7 @@ Numbers = dict[str, dict[str, float]]
 
 def asked(port: int) -> Numbers:
     """By name and the values of the labels."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         text = answer.read().decode()
     found: Numbers = {}
     for family in text_string_to_metric_families(text):
@@ -41,6 +41,6 @@ def test_links_and_archive_are_counted() -> None:
                 continue  # it has only begun
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert told["sheaf_archive_bytes"][""] > 1000
     assert told["sheaf_pool"]["to_download"] > 0

@@ -28,7 +28,7 @@ from tests.support.worlds.sftp import SftpServer, Shelf
 
 HOST = "127.0.0.1"
 IN_A_CHROOT = "/srv"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 # Where root may log in though locked, sshd finds its empty folder, and every folder above the
 # chroot belongs to root: all in a view of the disk that only this server has.
