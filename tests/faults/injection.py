@@ -23,7 +23,7 @@ from tests.support.command import ROOT, clean_environment
 from tests.support.needs import missing, program
 
 PATIENCE_S = 60.0
-# What Python compiles it would keep: calls that are counted here, and under a clock that is not ours.
+# Keeping what it compiled takes calls, which are counted here, perhaps under a clock not ours.
 ONLY_ITS_OWN_CALLS = {"PYTHONDONTWRITEBYTECODE": "1"}
 BALLAST = "aside-ballast"
 
