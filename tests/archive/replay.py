@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import urllib3
@@ -16,6 +15,7 @@ import urllib3
 from tests.faults.injection import Process, wait_until
 from tests.support.installed import PIP
 from tests.support.needs import missing
+from tests.support.ports import free_port
 
 PYWB = "pywb>=2.10,<3"
 INSTALL_S, START_S = 240, 60
@@ -57,7 +57,7 @@ def replayed(archive: Path, folder: Path) -> Iterator[str]:
         f"    index_paths: {archive / 'index.cdxj'}\n"
         f"    archive_paths: {archive}/\n"
     )
-    port = _free_port()
+    port = free_port()
     command = [str(pywb_python()), "-W", "ignore", "-c", SERVE]
     with Process(
         folder / "said", [*command, "-b", "127.0.0.1", "-p", str(port), "-d", str(folder)]
@@ -65,11 +65,6 @@ def replayed(archive: Path, folder: Path) -> Iterator[str]:
         wait_until(lambda: _answers(port) or not server.is_running, "pywb answers", START_S)
         assert server.is_running, server.log
         yield f"http://127.0.0.1:{port}/web"
-
-
-def _free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        return int(server.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

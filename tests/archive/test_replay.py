@@ -59,7 +59,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def asked(web: str, address: str, time: datetime = TIME) -> urllib3.BaseHTTPResponse:
     """As it was, without anything that pywb adds for people."""
     url = f"{web}/{timestamp(time)}id_/{quote(address, safe=':/?&=%[]')}"
-    return urllib3.request("GET", url, timeout=20, redirect=False, retries=False)
+    return urllib3.request("GET", url, timeout=60, redirect=False, retries=False)
 
 
 @pytest.mark.parametrize("address", PAGES)

@@ -81,7 +81,7 @@ def test_few_files_are_open_however_many_domains(tmp_path: Path) -> None:
             assert open_files() <= before + 3
     archive.sync(durable=True)
     archive.close()
-    assert open_files() == before
+    assert open_files() <= before  # an older test may let go of some meanwhile
     files = [*our_files(tmp_path)]
     assert len(files) == 12
     for name in files:

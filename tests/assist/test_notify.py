@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.command import ROOT, clean_environment
+from tests.support.ports import closed_port
 from tests.support.worlds.mail import Hook, MailServer
 from tools.assist.notify import ON_THIS_COMPUTER, QUEUE_LENGTH, TEXT_LENGTH, Kind, Notices
 from tools.assist.settings import NoticeSettings
@@ -64,12 +64,6 @@ def everything(hook: Hook) -> list[tuple[str, dict[str, Any]]]:
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Pytest also listens where apprise's own lines end, which nobody else does."""
     return [each.getMessage() for each in caplog.records if each.name != "apprise"]
-
-
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 # ---- what arrives

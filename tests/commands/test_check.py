@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run
+from tests.support.ports import closed_port
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.mail import Hook
 from tests.support.worlds.media import MediaWorld
-from tests.support.worlds.proxies import HttpProxy, Socks5Proxy, closed_port
+from tests.support.worlds.proxies import HttpProxy, Socks5Proxy
 
 SEED = "/c/en/flea"
 

@@ -12,8 +12,8 @@ import pytest
 from tests.support.command import run, says
 from tests.support.graph_world import COUNTS, fill, graph_in, in_neo4j
 from tests.support.neo4j_server import AnyServer, ask, run_with
+from tests.support.ports import closed_port
 from tests.support.store_contract import image, relation, write
-from tests.support.worlds.proxies import closed_port
 from tools.engine.pools import Pools
 from tools.engine.stage import Found, Stage
 from tools.graphs.open import name_of

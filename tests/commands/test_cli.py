@@ -490,7 +490,7 @@ def test_a_mirror_serves_from_every_core_and_its_copies_end_with_it(
 
 
 def ask(port: int) -> bytes:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     with closing(connection):
         connection.request("GET", SEED)
         return connection.getresponse().read()

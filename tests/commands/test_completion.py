@@ -31,7 +31,7 @@ def offered(*words: str) -> set[str]:
     quoted = " ".join(f'"{word}"' for word in words)
     done = subprocess.run(
         ["bash", "-euc", ASK.format(script=bash_script(), words=quoted)],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return set(done.stdout.split())

@@ -290,7 +290,7 @@ def test_without_a_terminal_report_follows_report(file: Path) -> None:
         if seen == 3:
             break
     watching.send_signal(signal.SIGINT)
-    _, errors = watching.communicate(timeout=30)
+    _, errors = watching.communicate(timeout=60)
     assert (watching.returncode, errors) == (0, "")
 
 
@@ -300,7 +300,7 @@ def test_programs_may_watch_too(file: Path) -> None:
     for _ in range(2):
         assert json.loads(watching.stdout.readline())["pools"]["finished"] == 91
     watching.send_signal(signal.SIGTERM)
-    watching.communicate(timeout=30)
+    watching.communicate(timeout=60)
     assert watching.returncode == 0
 
 

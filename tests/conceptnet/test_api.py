@@ -108,7 +108,7 @@ def test_naive_paging_really_loses_edges_here() -> None:
     with World(hub(600), page_size=40, shuffle=Random(11)) as world:
         seen, rows, path = set(), 0, f"{HUB}?limit=40"
         while path:
-            with urllib.request.urlopen(world.url + path, timeout=5) as answer:
+            with urllib.request.urlopen(world.url + path, timeout=30) as answer:
                 page = orjson.loads(answer.read())
             rows += len(page["edges"])
             seen |= {edge["@id"] for edge in page["edges"]}

@@ -37,7 +37,7 @@ from tests.support.neo4j_server import (
     run_with,
     script,
 )
-from tests.support.worlds.proxies import closed_port
+from tests.support.ports import free_port
 from tools.add import Graph, Media
 from tools.commands.parsing import Parser, parsed
 from tools.commands.verbs import VERBS, overview
@@ -487,7 +487,7 @@ def test_the_neo4j_chapter_works_as_it_is_typed(clone: Path) -> None:
     """On another port, because somebody's server may have that one, and with few concepts."""
     chapter = TEXT.partition("## Into Neo4j")[2].partition("\n## ")[0]
     shown = "".join(re.findall(r"^```\n(.*?)^```$", chapter, re.DOTALL | re.MULTILINE))
-    port = str(closed_port())
+    port = str(free_port())
     lines = shown.replace("7687", port).replace("--sample", f"--sample {FEW}")
     assert lines.count("scripts/neo4j start") == 2
     start = f"scripts/neo4j start --port {port} --set {next(iter(QUICK_END))}=100ms"

@@ -19,7 +19,7 @@ from tools.engine.executor import Answer, Executor
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import Interrupted, RetryLater
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 A_WHILE_S = 0.1  # in which what must not happen would have happened
 PLACES = 3
 STAGE = Stage("fetch", PLACES)

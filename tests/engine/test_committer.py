@@ -124,13 +124,13 @@ def test_a_slow_store_gathers_what_comes_meanwhile(pools: Pools) -> None:
     def store(records: Sequence[object]) -> None:
         sizes.append(len(records))
         busy.set()
-        release.wait(10)
+        release.wait(30)
 
     tasks = lease(pools, 6)
     committer = Committer(pools, store, lambda _: None)
     committer.start()
     committer.put(tasks[0], Done("finished", (), "page"), lambda *_: None)
-    assert busy.wait(10)
+    assert busy.wait(30)
     for task in tasks[1:]:
         committer.put(task, Done("finished", (), "page"), lambda *_: None)
     release.set()
@@ -151,7 +151,7 @@ def test_a_store_that_does_not_answer_keeps_nobody_waiting(pools: Pools) -> None
     assert not committer.close(0.05)
     assert not told and not pools.finished
     answered.set()
-    committer.join(10)
+    committer.join(30)
     assert told == [task.uri]
 
 
@@ -205,12 +205,12 @@ def test_an_errand_comes_after_what_was_handed_in_and_before_what_follows(pools:
     def store(records: Sequence[Any]) -> None:
         seen.extend(records)
         is_busy.set()
-        may_go_on.wait(10)
+        may_go_on.wait(30)
 
     committer = Committer(pools, store, lambda error: None)
     committer.start()
     committer.put(first, Done("finished", records="first"), lambda task, error: None)
-    assert is_busy.wait(10)
+    assert is_busy.wait(30)
 
     def work() -> None:
         seen.append(f"errand with {len(pools.finished)} finished")
@@ -221,7 +221,7 @@ def test_an_errand_comes_after_what_was_handed_in_and_before_what_follows(pools:
         Event().wait(0.001)
     committer.put(second, Done("finished", records="second"), lambda task, error: None)
     may_go_on.set()
-    asking.join(10)
+    asking.join(30)
     committer.close(10)
     assert seen == ["first", "errand with 1 finished", "second"]
 
@@ -248,12 +248,12 @@ def test_an_errand_does_not_wait_for_ever_and_is_not_done_later(pools: Pools) ->
 
     def store(records: Sequence[Any]) -> None:
         is_busy.set()
-        may_go_on.wait(10)
+        may_go_on.wait(30)
 
     committer = Committer(pools, store, lambda error: None)
     committer.start()
     committer.put(task, Done("finished", records="x"), lambda task, error: None)
-    assert is_busy.wait(10)
+    assert is_busy.wait(30)
     with pytest.raises(Unavailable, match="has not answered"):
         committer.at_quiet_point(lambda: done.append("errand"), 0.01)
     may_go_on.set()
@@ -310,7 +310,7 @@ def test_results_in_quick_succession_are_waited_for_and_places_filled_once(
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.001)

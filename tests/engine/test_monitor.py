@@ -23,7 +23,7 @@ from tools.engine.threads import ThreadExecutor
 from tools.errors import ComeBack, Fatal, GiveUp, Interrupted, RetryLater, StopHarvest, Unavailable
 from tools.journal.reader import look
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Engine:

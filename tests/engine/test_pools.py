@@ -371,7 +371,7 @@ def test_discovered_from_twenty_threads_while_it_moves_it_is_handed_out_once(poo
     handed_out: list[str] = []
 
     def discover_and_work() -> None:
-        start.wait(timeout=10)
+        start.wait(timeout=30)
         for _ in range(20):
             pools.discover(Found("fetch", ["/c/en/dog"]))
             for task in pools.lease(FETCH):
@@ -508,7 +508,7 @@ class Moves(RuleBasedStateMachine):
 
         def move(number: int) -> None:
             chance = random.Random(seed * 10 + number)
-            start.wait(timeout=10)
+            start.wait(timeout=30)
             for _ in range(6):
                 found = [f"/c/en/{chance.randrange(60)}" for _ in range(3)]
                 for task in self.pools.lease(chance.choice([FETCH, EXTEND]), 2):

@@ -187,12 +187,12 @@ def test_who_computes_goes_on_while_what_it_did_is_stored(engine: EngineMaker) -
         return Done("finished", records=1)
 
     def store(_: object) -> None:
-        assert stored.wait(10)
+        assert stored.wait(30)
 
     stage = Stage("analyse", 1, kind="computes")
     harvest = engine({stage: analyse}, store=store)
     harvest.start(*names(20))
-    assert all_done.wait(10), "though nothing of it is stored"
+    assert all_done.wait(30), "though nothing of it is stored"
     assert len(done) == stage.ahead, "and no more than that"
     stored.set()
     wait_until(lambda: len(harvest.pools.finished) == 20, harvest.pools)

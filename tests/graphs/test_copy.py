@@ -14,9 +14,9 @@ import pytest
 from tests.support.command import Here, records, run, says, start
 from tests.support.graph_world import COUNTS, filled, graph_in, in_neo4j, in_sqlite
 from tests.support.neo4j_server import AnyServer, ask, run_with
+from tests.support.ports import closed_port
 from tests.support.store_contract import DOG_IS_PET, STRANGE, image, relation, write
 from tests.support.worlds.bolt import Wire
-from tests.support.worlds.proxies import closed_port
 from tools.add import Counts, Graph, unseen
 from tools.commands.copy import report_copied
 from tools.errors import Fatal

@@ -19,11 +19,11 @@ from tests.support.command import pools_of, run, says, start
 from tests.support.dump_world import harvest, set_small
 from tests.support.graph_world import assert_graph_is, graph_in, in_neo4j, in_sqlite
 from tests.support.neo4j_server import AnyServer, ask, run_with
+from tests.support.ports import closed_port
 from tests.support.store_contract import DOG_IS_PET, relation, write
 from tests.support.worlds.bolt import COMMIT, When, Wire
 from tests.support.worlds.conceptnet import HUB, World, hostile, hub, line, mesh
 from tests.support.worlds.faults import SocketServer
-from tests.support.worlds.proxies import closed_port
 from tools.add import Entity, Graph, Relation
 from tools.conceptnet.graph import open_graph
 from tools.conceptnet.rules import RELATIONS
@@ -259,11 +259,13 @@ def test_a_closed_port_is_told(tmp_path: Path, scheme: str) -> None:
     assert "cannot be reached" in sentence and "refused" in sentence
 
 
-def test_a_server_that_says_nothing_is_told_within_ten_seconds(tmp_path: Path) -> None:
+def test_a_server_that_says_nothing_is_not_waited_for_as_long_as_the_driver_would(
+    tmp_path: Path,
+) -> None:
     with Silence() as silence:
         sentence = refusal(f"neo4j://127.0.0.1:{silence.port}", tmp_path, "x")
     assert "cannot be reached" in sentence
-    assert 0 < sum(silence.seconds) < 10
+    assert 0 < sum(silence.seconds) < 30  # the driver would for a minute
 
 
 @pytest.mark.parametrize(

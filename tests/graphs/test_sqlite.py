@@ -49,7 +49,7 @@ def test_another_process_reads_while_a_transaction_is_open(file: Path, graph: Sq
         "import pathlib, sys, tools.graphs.sqlite as g; print(*g.look(pathlib.Path(sys.argv[1])))"
     )
     other = subprocess.run(
-        [sys.executable, "-c", script, file], capture_output=True, text=True, timeout=20, check=True
+        [sys.executable, "-c", script, file], capture_output=True, text=True, timeout=60, check=True
     )
     assert other.stdout.split() == ["2", "1", "0"]
     graph._db.execute("ROLLBACK")

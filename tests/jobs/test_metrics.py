@@ -13,19 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.jobs.test_second_job import FILES, LAUNCH, texts, words_flags  # noqa: F401
 from tests.support.command import run, says, start
+from tests.support.ports import free_port
 
 Numbers = dict[tuple[str, ...], float]
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def asked(port: int) -> Numbers:
     """Each number by its name and its labels' values."""
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         text = answer.read().decode()
     return {
         (each.name, *(value for _, value in sorted(each.labels.items()))): each.value
@@ -64,7 +59,7 @@ def test_prometheus_can_ask_any_job_that_runs(texts: Path) -> None:  # noqa: F81
         run(LAUNCH, "main", "pause", "read", "1", "--state", texts.parent / "state")
         asked_until(port, ("sheaf_workers", "read", "paused"), 1)
         working.terminate()
-        working.communicate(timeout=30)
+        working.communicate(timeout=60)
     finally:
         working.kill()
     before = found["sheaf_tasks_total", "done", "read"]
@@ -74,7 +69,7 @@ def test_prometheus_can_ask_any_job_that_runs(texts: Path) -> None:  # noqa: F81
         assert found["sheaf_tasks_total", "failed", "read"] <= 1
     finally:
         again.kill()
-        again.communicate(timeout=30)
+        again.communicate(timeout=60)
 
 
 @pytest.mark.parametrize(("port", "sentence"), [("70000", "at most 65,535"), ("x", "whole number")])

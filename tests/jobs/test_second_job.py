@@ -93,7 +93,7 @@ def test_it_is_paused_killed_and_resumed_and_counts_everything_once(texts: Path)
         assert seen["running"]["pid"] == working.pid
     finally:
         working.send_signal(signal.SIGKILL)
-        working.communicate(timeout=30)
+        working.communicate(timeout=60)
     seen = told(texts)
     assert seen["running"] is None and seen["pools"]["finished"] < FILES
     done = run(LAUNCH, *words_flags(texts))
@@ -113,7 +113,7 @@ def slow(texts: Path) -> Iterator[Path]:
         yield texts
     finally:
         working.send_signal(signal.SIGKILL)
-        working.communicate(timeout=30)
+        working.communicate(timeout=60)
 
 
 def ask(texts: Path, *words: object) -> str:
@@ -163,7 +163,7 @@ def test_a_pause_ends_with_its_process(texts: Path) -> None:
     working.send_signal(signal.SIGSTOP)  # it does not take the next wish before it is killed
     ask(texts, "pause", "sum")
     working.send_signal(signal.SIGKILL)
-    working.communicate(timeout=30)
+    working.communicate(timeout=60)
     assert told(texts)["paused_workers"] == {}
     said = says(run(LAUNCH, "main", "pause", "read", "--state", texts.parent / "state"), 2)
     assert "no harvest runs in" in said

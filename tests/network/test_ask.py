@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 
 from tests.network.exchanges import recorded
+from tests.support.ports import closed_port
 from tests.support.worlds.certificates import context_of
 from tests.support.worlds.faults import FaultServer, gzip_bomb
-from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy, closed_port
+from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tests.support.worlds.raw import RawServer, said
 from tools.errors import GiveUp, Unavailable, UsageError
 from tools.network import response as response_module

@@ -15,8 +15,8 @@ from threading import Event
 import pytest
 
 from tests.support.command import run, says, start
+from tests.support.ports import closed_port
 from tests.support.worlds.dumps import DumpServer, Turn
-from tests.support.worlds.proxies import closed_port
 from tools.errors import AlreadyRunning, Fatal, HarvestError, StopHarvest, Unreachable, UsageError
 from tools.network import large_file as remote
 from tools.network import resume as part

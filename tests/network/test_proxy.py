@@ -13,11 +13,12 @@ import pytest
 
 from tests.network.exchanges import recorded
 from tests.support.command import run
+from tests.support.ports import closed_port
 from tests.support.worlds.certificates import context_of
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.faults import HTML, FaultServer
 from tests.support.worlds.media import MediaWorld
-from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy, closed_port
+from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tools.errors import GiveUp, HarvestError, ServerTrouble, Unavailable
 from tools.network import client as http
 from tools.network.client import Client

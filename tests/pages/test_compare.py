@@ -11,7 +11,7 @@ from tools.commands.pages_compare import Outcome, told
 
 
 def test_many_crawl_more_than_few(tmp_path: Path) -> None:
-    flags = ("--workers", "1,8", "--seconds", 3, "--latency", 0.2, "--plot", "workers.png")
+    flags = ("--workers", "1,8", "--seconds", 3, "--latency", 0.4, "--plot", "workers.png")
     done = run(
         "main.py", "pages", "compare", "--sample", *flags, cwd=tmp_path, TMPDIR=str(tmp_path)
     )

@@ -110,7 +110,7 @@ def test_kills_change_nothing(server: HostileSite, tmp_path: Path, number: int) 
         while process.poll() is None and len(server.asked) < wanted:
             Event().wait(0.001)
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
     assert crawl(tmp_path, depth=3, download_workers=workers) == 0
     assert depths(tmp_path, server.lane()) == site.depths(3)
     states = {state for state, _ in pages(tmp_path, server.lane()).values()}

@@ -49,7 +49,7 @@ def kill_and_restart(server: HostileSite, folder: Path, kills: int, *flags: obje
             Event().wait(0.001)
         Event().wait(chance.uniform(0.0, 0.03))  # amid what follows from it
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
     assert crawl(folder, *flags, depth=DEPTH) == 0
 
 

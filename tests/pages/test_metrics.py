@@ -10,14 +10,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.command import start
-from tests.support.worlds.proxies import closed_port
+from tests.support.ports import free_port
 
 Numbers = dict[str, dict[str, float]]
 
 
 def asked(port: int) -> Numbers:
     """By name and the values of the labels."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
         text = answer.read().decode()
     found: Numbers = {}
     for family in text_string_to_metric_families(text):
@@ -31,7 +31,7 @@ def asked(port: int) -> Numbers:
 
 @pytest.mark.timeout(60)
 def test_links_and_archive_are_counted() -> None:
-    port = closed_port()
+    port = free_port()
     process = start("main.py", "pages", "--sample", "--delay", "0.3", "--metrics", port)
     told: Numbers = {}
     try:
@@ -44,7 +44,7 @@ def test_links_and_archive_are_counted() -> None:
                 continue  # it has only begun
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert told["sheaf_archive_bytes"][""] > 1000
     assert told["sheaf_pool"]["to_download"] > 0
     assert set(told["sheaf_bytes_total"]) == {"sent", "received"}

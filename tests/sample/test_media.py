@@ -66,7 +66,7 @@ class Reply:
 
 def get(url: str, **query: str) -> Reply:
     address = urlsplit(url)
-    connection = HTTPConnection(address.netloc, timeout=10)
+    connection = HTTPConnection(address.netloc, timeout=30)
     try:
         asked = f"?{urlencode(query)}" if query else f"?{address.query}" if address.query else ""
         connection.request("GET", address.path + asked)
@@ -794,7 +794,7 @@ def test_the_process_ends_when_its_parent_is_killed() -> None:
     assert get(f"{address}/").status == 404
     parent.send_signal(signal.SIGKILL)
     # The servers hold the other end of this pipe as long as they live.
-    parent.communicate(timeout=10)
+    parent.communicate(timeout=60)
     with pytest.raises(ConnectionRefusedError):
         get(f"{address}/")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -15,15 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.neo4j_server import Server, script
+from tests.support.ports import free_port
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def says(done: subprocess.CompletedProcess[str], exit_code: int) -> str:

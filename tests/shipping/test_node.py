@@ -71,7 +71,7 @@ def connected(
             key_filename=str(key or node.key_file),
             look_for_keys=False,
             allow_agent=False,
-            timeout=20,
+            timeout=60,
             sock=sock,
             transport_factory=transport,
         )
@@ -123,7 +123,7 @@ def test_openssh_puts_and_gets(node: Node, cipher: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["sshd", "paramiko"])
 def test_a_node_with_a_shell_hashes(kind: str, tmp_path: Path) -> None:
     def asked(command: str) -> tuple[str, int]:
-        _, said, _ = client.exec_command(command, timeout=20)
+        _, said, _ = client.exec_command(command, timeout=60)
         return said.read().decode(), said.channel.recv_exit_status()
 
     with KINDS[kind](tmp_path) as node, connected(node) as client:
@@ -155,7 +155,7 @@ def test_a_restricted_paramiko_refuses_commands(tmp_path: Path) -> None:
         connected(node) as client,
         pytest.raises(paramiko.SSHException),
     ):
-        client.exec_command("sha256sum /srv/raw/1", timeout=20)
+        client.exec_command("sha256sum /srv/raw/1", timeout=60)
 
 
 def test_whoever_is_in_the_chroot_sees_nothing_else(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_it_goes_away_and_comes_back(node: Node) -> None:
 def test_sshd_leaves_no_process(tmp_path: Path) -> None:
     before = offspring(os.getpid())
     with SshdNode(tmp_path) as node, connected(node) as client:
-        client.exec_command(f"touch {node.remote}/began; exec sleep 1000", timeout=20)
+        client.exec_command(f"touch {node.remote}/began; exec sleep 1000", timeout=60)
         wait_until((node.folder / "began").exists, "a command on the node")
         of_node = offspring(os.getpid()) - before
     assert len(of_node) >= 3, "a listener, a connection, a command"
@@ -307,7 +307,7 @@ def test_every_write_is_refused_beyond_a_byte(tmp_path: Path) -> None:
 
 def by_http(proxy: HttpProxy, node: Node) -> socket.socket:
     """Not by PySocks: what it reads after the proxy's first line, SSH's greeting too, it loses."""
-    way = socket.create_connection(("127.0.0.1", proxy.port), timeout=20)
+    way = socket.create_connection(("127.0.0.1", proxy.port), timeout=60)
     credentials = base64.b64encode(b"user:password").decode()
     lines = [
         f"CONNECT {node.host}:{node.port} HTTP/1.1",
@@ -324,7 +324,7 @@ def by_http(proxy: HttpProxy, node: Node) -> socket.socket:
 def by_socks(proxy: Socks5Proxy, node: Node) -> socket.socket:
     way: socket.socket = socks.create_connection(
         (node.host, node.port),
-        timeout=20,
+        timeout=60,
         proxy_type=socks.SOCKS5,
         proxy_addr="127.0.0.1",
         proxy_port=proxy.port,
@@ -383,7 +383,7 @@ def echo() -> Iterator[Echo]:
 
 
 def client_of(wire: TcpWire) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", wire.port), timeout=20)
+    return socket.create_connection(("127.0.0.1", wire.port), timeout=60)
 
 
 def exchange(client: socket.socket, data: bytes) -> bytes:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.injection import small_disk
-from tests.support.node import Node, ParamikoNode, SshdNode, free_port
+from tests.support.node import Node, ParamikoNode, SshdNode
+from tests.support.ports import closed_port
 from tests.support.shipped import Sender, new_node, nodes, raw, receive, unpacked
 from tests.support.worlds.wires import CutWire
 from tools.commands import batches as shipping
@@ -138,7 +139,7 @@ def test_the_trial_is_nothing_to_receive_py(node: Node, sender: Sender) -> None:
 
 
 def test_a_node_that_is_away_is_one_ordinary_sentence(tmp_path: Path, node: Node) -> None:
-    sender = Sender(tmp_path / "sender", node, port=free_port())
+    sender = Sender(tmp_path / "sender", node, port=closed_port())
     wanted = (
         r"cannot be reached \(Connection refused\): see whether it is running, and whether host"
     )

@@ -213,7 +213,7 @@ def half_way(tmp_path: Path, world: World, media: MediaWorld) -> Iterator[subpro
     media.wait_for(len(media.paths) + 250)
     yield process
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
 
 
 def stop(process: subprocess.Popen[str]) -> None:

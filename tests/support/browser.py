@@ -26,7 +26,7 @@ import pytest
 from PIL import Image
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # as root in a container it does not start otherwise

@@ -20,6 +20,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from tests.support.command import ROOT, clean_environment, run
 from tests.support.needs import missing
+from tests.support.ports import free_port
 
 CANNOT_BE_HAD = 4
 PATIENCE = 1200  # seconds; the first start of all downloads the server
@@ -69,7 +70,7 @@ class Server:
 
     def launch(self) -> subprocess.CompletedProcess[str]:
         flags = [f"--set={key}={value}" for key, value in self.settings.items()]
-        port = urlsplit(self.url).port or 0
+        port = urlsplit(self.url).port or free_port()
         done = script("start", "--home", self.home, "--port", port, *flags, **self.environment)
         if done.returncode == CANNOT_BE_HAD:
             raise CannotBeHad(done.stderr.strip())

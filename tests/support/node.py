@@ -11,11 +11,9 @@ import json
 import logging
 import os
 import pwd
-import random
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -25,12 +23,12 @@ from typing import Self
 
 from tests.faults.injection import injected, wait_until
 from tests.support.needs import missing, program
+from tests.support.ports import free_port
 from tests.support.worlds.sftp import SftpServer, Shelf
 
 HOST = "127.0.0.1"
 IN_A_CHROOT = "/srv"
-PATIENCE_S = 20.0
-PORTS = range(20_000, 30_000)  # below those that the system hands out: ours is free after a stop
+PATIENCE_S = 60.0
 
 # Where root may log in though locked, sshd finds its empty folder, and every folder above the
 # chroot belongs to root: all in a view of the disk that only this server has.
@@ -124,13 +122,6 @@ class Node(ABC):
 
 def toml(value: object) -> str:
     return json.dumps(str(value) if isinstance(value, Path) else value)
-
-
-def free_port() -> int:
-    for port in random.sample(PORTS, 100):
-        with suppress(OSError), socket.create_server((HOST, port)):
-            return port
-    raise AssertionError(f"no port is free in {PORTS}")
 
 
 def new_key(file: Path) -> Path:

@@ -77,7 +77,7 @@ def in_threads(count: int, action: Callable[[], object]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=30)
 
 
 # Worlds
@@ -188,7 +188,7 @@ def test_the_cap_comes_before_the_sort(shuffle: Random | None) -> None:
 
 
 def test_it_counts_simultaneous_requests() -> None:
-    together = Barrier(3, timeout=10)
+    together = Barrier(3, timeout=30)
 
     def waits(asked: Asked, proceed: Proceed) -> Reply:
         together.wait()
@@ -266,7 +266,7 @@ def test_a_delayed_request_is_cut_off_when_the_world_ends(end: Callable[[World],
         waiting.start()
         world.wait_for(1)
         end(world)
-        waiting.join(timeout=10)
+        waiting.join(timeout=30)
     assert cut_off == [True]
 
 

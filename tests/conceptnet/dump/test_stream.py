@@ -215,7 +215,7 @@ class Stopping(Failing):
     def write(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
         if self.writes == 2:
             os.kill(os.getpid(), signal.SIGTERM)
-            assert self._is_heard.wait(10)
+            assert self._is_heard.wait(30)
         return super().write(entities, relations)
 
 
@@ -247,7 +247,7 @@ def test_killed_at_any_moment_it_goes_on_from_there(tmp_path: Path) -> None:
         process = begun(words(folder, file))
         process.join(chance.uniform(0.05, 0.25))
         process.kill()
-        process.join(10)
+        process.join(30)
         assert process.exitcode in (-9, 0)
         if (pools := folder / "state" / "pools.db").exists():
             assert list(state_flaws(pools)) == []

@@ -331,7 +331,7 @@ def test_killed_at_any_moment_it_is_completed(tmp_path: Path, file: Path) -> Non
             every_s=0.0005,
         )
         process.kill()
-        process.join(10)
+        process.join(30)
         assert process.exitcode in (-9, 0)
         process.close()
         if chance.random() < 0.5:

@@ -39,7 +39,7 @@ class Client:
 
     def __init__(self, url: str) -> None:
         address = urlsplit(url)
-        self.connection = HTTPConnection(str(address.hostname), address.port, timeout=10)
+        self.connection = HTTPConnection(str(address.hostname), address.port, timeout=30)
 
     def get(self, target: str, method: str = "GET", body: Any = None, **headers: str) -> Reply:
         self.connection.request(method, target, body=body, headers=headers)
@@ -59,7 +59,7 @@ class Client:
 def send_raw(url: str, request: bytes) -> bytes:
     """What comes back until the server hangs up."""
     address = urlsplit(url)
-    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
@@ -294,7 +294,7 @@ def test_a_mirror_that_serves_from_a_thread_of_ours_can_be_closed(assertions: In
     assert client.get("/").status == 200
     client.close()
     mirror.close()
-    serving.join(timeout=10)
+    serving.join(timeout=30)
     assert not serving.is_alive()
 
 

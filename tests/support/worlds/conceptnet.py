@@ -268,7 +268,7 @@ class World:
             keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             keeper.bind(("127.0.0.1", self._port))
 
-    def wait_for(self, count: int, timeout: float = 10.0) -> None:
+    def wait_for(self, count: int, timeout: float = 60.0) -> None:
         """Block until so many requests have arrived, answered or not."""
         with self._arrival:
             if not self._arrival.wait_for(lambda: len(self.paths) >= count, timeout):

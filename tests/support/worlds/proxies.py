@@ -16,13 +16,6 @@ from tests.support.worlds.faults import HTML, PATIENCE_S, SocketServer, answer, 
 Mode = Literal["works", "tells", "dead", "407", "own page"]
 
 
-def closed_port() -> int:
-    """A port where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
 class Unreached(Exception):
     def __init__(self, refusal: bytes) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ from paramiko.sftp import SFTP_FAILURE, SFTP_OK, SFTP_OP_UNSUPPORTED
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 READ_BYTES = 1 << 20
 T = TypeVar("T")
 
