@@ -40,10 +40,10 @@ def calls(folder: Path, program: str) -> list[str]:
 
 
 def test_what_is_there_is_not_installed(tmp_path: Path) -> None:
-    there = {"chromium": "", "mvn": "", "java": "", "initdb": ""}
+    there = {"chromium": "", "mvn": "", "java": "", "initdb": "", "mariadbd": ""}
     said = run_needs(tmp_path, {"id": ROOT_USER, "apt-get": NOTE, **there})
     assert "chromium" not in said and "maven" not in said and "strace" in said
-    assert "postgresql" not in said
+    assert "postgresql" not in said and "mariadb" not in said
 
 
 def test_what_is_missing_is_installed(tmp_path: Path) -> None:

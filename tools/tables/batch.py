@@ -1,17 +1,23 @@
-"""Rows as tuples for the drivers: those of one table together, column by column."""
+"""Rows as tuples for the drivers: those of one table together, column by column.
+
+Here a row's cost is decided: what can be asked of a whole column is not asked of each value.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain, repeat
+from functools import lru_cache
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from ..base.text import storable
 from .datatype import DataType
 from .declared import Table
-from .fitting import fitted_column
+from .fitting import fitted_column, is_storable
 from .rows import Brought
 
 OWN = {
@@ -22,8 +28,7 @@ OWN = {
 }
 """In every table: from which request a row is, its number there, when it was seen last."""
 
-Values = Mapping[str, Any]
-Part = tuple[Brought, Sequence[Values]]
+Tuples = list[tuple[Any, ...]]
 
 
 class Portion(NamedTuple):
@@ -31,96 +36,128 @@ class Portion(NamedTuple):
 
     table: Table
     sources: list[str]
-    rows: list[tuple[Any, ...]]
+    rows: Tuples
+
+
+class _Heap:
+    """The rows of one table: values, and the number of the Brought that each is from."""
+
+    def __init__(self, values: list[Mapping[str, Any]], givers: list[int]) -> None:
+        self.values = values
+        self.givers = givers
+
+    def keep(self, selected: list[bool]) -> _Heap:
+        return _Heap(list(compress(self.values, selected)), list(compress(self.givers, selected)))
+
+
+class _Givers:
+    """What the requests say of all their rows, in storable words."""
+
+    def __init__(self, brought: Sequence[Brought]) -> None:
+        self.brought = brought
+        self.numbers = list(range(len(brought)))
+        self.sources = [each.source for each in brought]
+        if not is_storable("".join(self.sources)):
+            self.sources = list(map(storable, self.sources))
+        self.moments = [_moment(int(each.seen)) for each in brought]
+        self.activities = [each.activity for each in brought]
+
+    def columns(self, givers: list[int]) -> list[Sequence[Any]]:
+        """Our own columns of the rows they gave."""
+        if givers == self.numbers:  # a row each, as pages about one thing have it
+            return [self.sources, [0] * len(givers), self.moments, self.activities]
+        return [
+            list(map(self.sources.__getitem__, givers)),
+            list(chain.from_iterable(map(range, Counter(givers).values()))),
+            list(map(self.moments.__getitem__, givers)),
+            list(map(self.activities.__getitem__, givers)),
+        ]
+
+    def last(self, name: str, heap: _Heap) -> dict[str, int]:
+        """Who may write this table; of a source that came twice only the last counts."""
+        givers = {at for at, each in enumerate(self.brought) if name in each.tables}
+        return {self.sources[at]: at for at in sorted(givers.union(heap.givers))}
 
 
 def portions(
     brought: Sequence[Brought], tables: Mapping[str, Table], misfits: Counter[str]
 ) -> list[Portion]:
     """What does not fit is left out and counted in `misfits`."""
-    parts: dict[str, list[Part]] = {}
-    for each in brought:
-        for name, rows in _by_table(each).items():
-            if name in tables:
-                parts.setdefault(name, []).append((each, rows))
-            else:
-                misfits[f"no table {name!r}"] += len(rows)
-    return [_portion(tables[name], found, misfits) for name, found in parts.items()]
-
-
-def _by_table(brought: Brought) -> dict[str, list[Values]]:
-    found: dict[str, list[Values]] = {name: [] for name in brought.tables}
-    for row in brought.rows:
-        found.setdefault(row.table, []).append(row.values)
+    givers = _Givers(brought)
+    found = []
+    for name, heap in _heaps(brought).items():
+        if name in tables:
+            found.append(_portion(tables[name], heap, givers, misfits))
+        else:
+            misfits[f"no table {name!r}"] += len(heap.values)
     return found
 
 
-def _portion(table: Table, parts: list[Part], misfits: Counter[str]) -> Portion:
+def _portion(table: Table, heap: _Heap, givers: _Givers, misfits: Counter[str]) -> Portion:
     if table.key:
-        return Portion(table, [], _last_of_each_key(table, _tuples(table, parts, misfits)))
-    last = {brought.source: (brought, rows) for brought, rows in parts}
-    return Portion(table, list(last), _tuples(table, list(last.values()), misfits))
+        rows = _tuples(table, heap, givers, misfits)
+        return Portion(table, [], _last_of_each_key(table, rows))
+    last = givers.last(table.name, heap)
+    kept = [last[givers.sources[at]] == at for at in heap.givers]
+    return Portion(table, list(last), _tuples(table, heap.keep(kept), givers, misfits))
 
 
-def _last_of_each_key(table: Table, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _heaps(brought: Sequence[Brought]) -> dict[str, _Heap]:
+    rows = [*chain.from_iterable([each.rows for each in brought])]
+    givers = [at for at, each in enumerate(brought) for _ in each.rows]
+    all_of_them = _Heap([row.values for row in rows], givers)
+    names = dict.fromkeys(name for each in brought for name in each.tables)
+    names |= dict.fromkeys(row.table for row in rows)
+    if len(names) == 1:
+        return dict.fromkeys(names, all_of_them)
+    return {name: all_of_them.keep([row.table == name for row in rows]) for name in names}
+
+
+def _last_of_each_key(table: Table, rows: Tuples) -> Tuples:
     """One statement cannot write a row twice."""
-    names = list(table.columns)
-    key = itemgetter(*map(names.index, table.key))
-    return list(dict(zip(map(key, rows), rows, strict=True)).values())
+    key = itemgetter(*map(list(table.columns).index, table.key))
+    if len(set(map(key, rows))) == len(rows):
+        return rows
+    return list({key(row): row for row in rows}.values())
 
 
-def _tuples(table: Table, parts: list[Part], misfits: Counter[str]) -> list[tuple[Any, ...]]:
-    values = list(chain.from_iterable(rows for _, rows in parts))
-    if not values:
+def _tuples(table: Table, heap: _Heap, givers: _Givers, misfits: Counter[str]) -> Tuples:
+    if not heap.values:
         return []
-    bad = _unknown_columns(table, values)
+    bad: dict[int, str] = {}
     columns: list[Sequence[Any]] = []
-    for (name, wanted), raw in zip(table.columns.items(), _columns(table, values), strict=True):
-        column, faults = fitted_column(wanted, raw)
+    for (name, wanted), raw in zip(
+        table.columns.items(), _columns(table, heap.values, bad), strict=True
+    ):
+        is_key = name in table.key
+        column, faults = fitted_column(wanted, raw, is_key)
         for at, misfit in faults.items():
             bad.setdefault(at, f"{table.name}.{name}: {misfit.kind}")
-        if name in table.key and None in column:
-            for at, value in enumerate(column):
-                if value is None:
-                    bad.setdefault(at, f"{table.name}: no {name}")
+        if is_key and None in column:
+            for at in (at for at, value in enumerate(column) if value is None):
+                bad.setdefault(at, f"{table.name}: no {name}")
         columns.append(column)
-    rows = list(zip(*columns, *_own_columns(parts), strict=True))
+    rows = list(zip(*columns, *givers.columns(heap.givers), strict=True))
     misfits.update(bad.values())
     return [row for at, row in enumerate(rows) if at not in bad] if bad else rows
 
 
-def _unknown_columns(table: Table, values: list[Values]) -> dict[int, str]:
-    others = set().union(*values) - table.columns.keys()
-    return {
-        at: f"{table.name}: no column {name!r}"
-        for at, row in enumerate(values if others else ())
-        for name in others.intersection(row)
-    }
+def _columns(
+    table: Table, values: list[Mapping[str, Any]], bad: dict[int, str]
+) -> Sequence[Sequence[Any]]:
+    """Most rows name all columns and no others, which is quicker."""
+    names = list(table.columns)
+    if set(map(len, values)) == {len(names)}:
+        with suppress(KeyError):
+            return [[row[name] for row in values] for name in names]
+    others = set().union(*values).difference(names)
+    for at, row in enumerate(values if others else ()):
+        for name in others.intersection(row):
+            bad[at] = f"{table.name}: no column {name!r}"
+    return [[row.get(name) for row in values] for name in names]
 
 
-def _columns(table: Table, values: list[Values]) -> Sequence[Sequence[Any]]:
-    """Most rows name all columns, which is quicker."""
-    try:
-        if len(table.columns) > 1:
-            return list(zip(*map(itemgetter(*table.columns), values), strict=True))
-    except KeyError:
-        pass
-    return [[row.get(name) for row in values] for name in table.columns]
-
-
-def _own_columns(parts: list[Part]) -> list[Sequence[Any]]:
-    counts = [len(rows) for _, rows in parts]
-    moments = [
-        datetime.fromtimestamp(brought.seen, UTC).replace(tzinfo=None).isoformat(" ")
-        for brought, _ in parts
-    ]
-    return [
-        _repeated([brought.source for brought, _ in parts], counts),
-        list(chain.from_iterable(map(range, counts))),
-        _repeated(moments, counts),
-        _repeated([brought.activity for brought, _ in parts], counts),
-    ]
-
-
-def _repeated(values: Sequence[Any], counts: Sequence[int]) -> list[Any]:
-    return list(chain.from_iterable(map(repeat, values, counts)))
+@lru_cache(maxsize=4096)
+def _moment(seconds: int) -> str:
+    """In UTC."""
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ")

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError, SQLAlchemyError, Statem
 from sqlalchemy.types import TypeEngine
 
 from ..base.text import one_line
-from ..errors import UsageError
+from ..errors import StopHarvest, UsageError
 from .batch import OWN
 from .datatype import DataType
 from .declared import Table
@@ -41,7 +41,7 @@ class Database(ABC):
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         if self._writer is None:
-            raise RuntimeError(f"{self.name} was opened to be read only")
+            raise StopHarvest(f"{self.name} was opened to be read only")
         with self._turn, self._obeyed(), self._writer.begin() as db:
             yield db
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 from types import NoneType
 from typing import Any
 
@@ -15,6 +16,8 @@ from ..base.text import clipped, one_line, storable
 from .datatype import DataType
 
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+ALIKE = {str, int, float, Decimal, date, datetime}
+"""Kinds of values that, alone in a column, are equal only if they mean the same."""
 SHOWN = 40  # characters of a value in a message
 BOUNDS = {"integer": 2**31, "bigint": 2**63}
 TRUTHS = dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True) | dict.fromkeys(
@@ -48,12 +51,20 @@ def fitted(wanted: DataType, value: Any) -> Any:
 
 
 def fitted_column(
-    wanted: DataType, values: Sequence[Any]
+    wanted: DataType, values: Sequence[Any], is_key: bool = False
 ) -> tuple[Sequence[Any], dict[int, Misfit]]:
     """All of a column at once, and which of them do not fit: most columns fit as they are, which
-    is seen a hundred times as quickly as value by value."""
-    if _fits_as_it_is(wanted, values):
+    is seen far quicker than value by value. In a key, equal numbers must be equal texts."""
+    kinds = set(map(type, values)) - {NoneType}
+    if not kinds or _fits_as_it_is(wanted, values, kinds, is_key):
         return values, {}
+    if len(kinds) == 1 and kinds <= ALIKE:  # the same again and again
+        return _looked_up(values, *_one_by_one(wanted, dict.fromkeys(values)))
+    found, faults = _one_by_one(wanted, values)
+    return found, faults
+
+
+def _one_by_one(wanted: DataType, values: Iterable[Any]) -> tuple[list[Any], dict[int, Misfit]]:
     found: list[Any] = []
     misfits: dict[int, Misfit] = {}
     for at, value in enumerate(values):
@@ -65,20 +76,39 @@ def fitted_column(
     return found, misfits
 
 
-def _fits_as_it_is(wanted: DataType, values: Sequence[Any]) -> bool:
-    kinds = set(map(type, values)) - {NoneType}
-    if not kinds:
-        return True
+def _looked_up(
+    values: Sequence[Any], found: list[Any], faults: dict[int, Misfit]
+) -> tuple[list[Any], dict[int, Misfit]]:
+    distinct = list(dict.fromkeys(values))
+    fits = dict(zip(distinct, found, strict=True))
+    bad = {distinct[at]: misfit for at, misfit in faults.items()}
+    misfits = {at: bad[value] for at, value in enumerate(values) if value in bad} if bad else {}
+    return [fits[value] for value in values], misfits
+
+
+def _fits_as_it_is(wanted: DataType, values: Sequence[Any], kinds: set[type], is_key: bool) -> bool:
     if wanted.is_text and kinds == {str}:
-        texts = list(filter(None, values))
-        return max(map(len, texts), default=0) <= wanted.longest and _is_storable("".join(texts))
+        texts = [each for each in values if each] if None in values else values
+        return max(map(len, texts), default=0) <= wanted.longest and is_storable("".join(texts))
     there = [value for value in values if value is not None] if None in values else values
+    if wanted.kind == "decimal" and kinds == {str} and not is_key:
+        return bool(_plain_numbers(wanted).fullmatch("\n".join(there)))
     if kinds == {int} and (bound := BOUNDS.get(wanted.kind)):
         return bool(-bound <= min(there) and max(there) < bound)
     return kinds == {float} and wanted.kind == "double" and all(map(math.isfinite, there))
 
 
-def _is_storable(text: str) -> bool:
+@lru_cache
+def _plain_numbers(wanted: DataType) -> re.Pattern[str]:
+    """Lines with numbers of this DECIMAL that need no rounding."""
+    digits = (wanted.length or 0) - wanted.decimals
+    number = rf"-?[0-9]{{1,{digits}}}" if digits else "-?0"
+    if wanted.decimals:
+        number += rf"(?:\.[0-9]{{1,{wanted.decimals}}})?+"
+    return re.compile(rf"(?:{number}\n)*+{number}")
+
+
+def is_storable(text: str) -> bool:
     if "\0" in text:
         return False
     try:
@@ -97,7 +127,7 @@ def _no(kind: str, value: object) -> Misfit:
 
 def _text(wanted: DataType, value: Any) -> str:
     text = value if type(value) is str else _as_text(value)
-    if not _is_storable(text):
+    if not is_storable(text):
         text = storable(text)
     if len(text) > wanted.longest:
         raise Misfit("too long", f"too long: {len(text):,} of {wanted.longest:,} characters")
@@ -167,6 +197,8 @@ def _moment(value: Any) -> datetime:
         return value
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
+    if not isinstance(value, str):
+        raise ValueError
     return datetime.fromisoformat(_CALENDAR.sub(_dashed, value.replace("\u3000", " "), 1))
 
 

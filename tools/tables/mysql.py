@@ -7,11 +7,12 @@ extended outside of transactions; a start that was killed midway is finished by 
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pymysql
-from sqlalchemy import Connection, Engine, Index, create_engine, types
+from sqlalchemy import Connection, Engine, Index, create_engine, event, types
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -58,6 +59,10 @@ class MysqlDatabase(Database):
         writer = _engine(url, 1, SESSION) if writable else None
         reader = _engine(url, READERS, READ_ONLY)
         super().__init__(hidden(address), writer, reader)
+
+    def is_mistake(self, error: Exception) -> bool:
+        code = getattr(getattr(error, "orig", None), "args", (0,))[0]
+        return super().is_mistake(error) or code in LOST
 
     def explained(self, error: Exception) -> Exception:
         return _explained(error, self.name) if isinstance(error, pymysql.err.Error) else error
@@ -139,13 +144,36 @@ def _url(address: str, password: str) -> URL:
 
 
 def _engine(url: URL, size: int, begin: str) -> Engine:
-    return create_engine(
+    """Without locks on gaps between rows, over which two writers would stumble."""
+    engine = create_engine(
         url,
         pool_size=size,
         pool_pre_ping=True,
         hide_parameters=True,
+        isolation_level="READ COMMITTED",
         connect_args={**SETTINGS, "init_command": begin},
     )
+    event.listen(engine, "do_connect", lambda _, __, words, named: _connected(*words, **named))
+    return engine
+
+
+def _connected(*words: Any, **named: Any) -> Any:
+    """As the driver does it, which leaves a socket open where nobody answers."""
+    db = pymysql.Connection(*words, **named, defer_connect=True)
+    if "unix_socket" not in named:
+        db.connect()
+        return db
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        line.settimeout(CONNECT_S)
+        line.connect(named["unix_socket"])
+        db.connect(line)
+    except BaseException as error:
+        line.close()
+        if isinstance(error, OSError):
+            raise pymysql.err.OperationalError(2002, str(error)) from error
+        raise
+    return db
 
 
 REFUSED = {1021, 1041, 1044, 1114, 1142, 1143, 1227, 1290, 1792, 1836}

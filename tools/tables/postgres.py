@@ -95,7 +95,8 @@ class PostgresDatabase(Database):
 
     def _copy(self, db: Connection, place: str, rows: Sequence[tuple[Any, ...]]) -> None:
         raw: Any = db.connection.driver_connection
-        with raw.cursor() as cursor, cursor.copy(f"COPY {place} FROM STDIN") as copy:
+        statement = f"COPY {place} FROM STDIN".replace("%%", "%")  # it has no parameters
+        with raw.cursor() as cursor, cursor.copy(statement) as copy:
             for row in rows:
                 copy.write_row(row)
 

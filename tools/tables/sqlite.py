@@ -46,7 +46,10 @@ class SqliteDatabase(Database):
         super().__init__(f"the database {path}", self._open() if writable else None, reader)
 
     def _open(self) -> Engine:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StopHarvest(f"the database {self._path} cannot be made: {error}") from error
         engine = _engine(lambda: _patient(writing(self._path, CACHE_KB)), 1)
         event.listen(engine, "begin", lambda db: db.exec_driver_sql("BEGIN IMMEDIATE"))
         return engine
