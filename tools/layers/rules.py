@@ -56,6 +56,8 @@ class Rows:
             if texts:
                 at.known = values
                 values |= {name: field.one(node, at) for name, field in texts.items()}
+            if at.is_large:
+                at.count(values)
             if spread:
                 yield from self._spread(values)
             else:
@@ -89,6 +91,8 @@ class Next:
     def found(self, at: At) -> Iterator[Request | Skipped]:
         for node in self.each.nodes(at):
             at.known = {name: field.one(node, at) for name, field in self.carry.items()}
+            if at.is_large:
+                at.count(at.known)
             if self.when is not None and not _holds(self.when.one(node, at)):
                 continue
             made = self._request(node, at)
