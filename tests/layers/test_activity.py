@@ -140,7 +140,7 @@ def test_a_site_that_changed_is_noticed(tmp_path: Path, caplog: pytest.LogCaptur
         changed = Changed(site.url)
         changed.tables, changed.again = task.tables, ["note", "list"]
         activity(changed, tmp_path)
-    assert seen(tmp_path).facts["check"] == "note.title is in 0% of the rows, not in 90%"
+    assert seen(tmp_path).facts["check"] == "note.title is in 0% of the latest rows, not in 90%"
     assert "or the site has changed" in caplog.text
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support.command import ROOT, clean_environment, run
-from tools.jobs.pages_watch import said_of
+from tools.jobs.silent_hosts import said_of
 from tools.network import server
 from tools.network.reply import Reply, html_error
 

@@ -149,7 +149,7 @@ class LayersJob(Job):
         logger.info("activity %d %s: rows %s; %s%s", number, how, rows, pools, steps)
         for reason, count in self._store.misfits.items():
             logger.warning("rows left out: %d x %s", count, reason)
-        wrong = suspicions(self._target, self._tables)
+        wrong = suspicions(self._target, self._tables, number)
         harvest.pools.remember({CHECK: "\n".join(wrong)})
         for sentence in wrong:
             logger.warning("check the task, or the site has changed: %s", sentence)
