@@ -17,7 +17,6 @@ from threading import Event
 from ..archive.origin import Origin
 from ..assist.schedule import parse
 from ..base.credentials import hidden
-from ..base.text import duration
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
@@ -77,18 +76,18 @@ class LayersJob(Job):
         self.stages = [self._stage]
         self.task_timeout_s, self.scan_s = layers.task_timeout_s, layers.scan_s
         self._id = past.harvest or uuid.uuid4().hex
-        self._store = Store(target, self._kept())
+        self._store = Store(target)
         self._pools: Pools | None = None  # until it is open
 
-    def _kept(self) -> Kept | None:
+    def _open_archive(self) -> None:
+        """If any layer keeps its answers. The pools know whose it is before it does."""
         layers = self._settings.layers
-        if not any(self._task.options(layer).keep for layer in self._task.layers):
-            return None
-        robots = "obey" if self._task.robots else "ignore"
-        origin = Origin(self._id, self._settings.http.contact, robots)
-        kept = Kept(self._settings.state, origin, int(layers.archive_file_mb * 1e6))
-        self._opened.callback(kept.close)
-        return kept
+        if any(self._task.options(layer).keep for layer in self._task.layers):
+            robots = "obey" if self._task.robots else "ignore"
+            origin = Origin(self._id, self._settings.http.contact, robots)
+            kept = Kept(self._settings.state, origin, int(layers.archive_file_mb * 1e6))
+            self._opened.callback(kept.close)
+            self._store.kept = kept
 
     @property
     def store(self) -> Store:
@@ -107,6 +106,8 @@ class LayersJob(Job):
 
     def open(self, harvest: Harvest) -> None:
         pools = self._pools = harvest.pools
+        pools.remember({ID: self._id, TABLES: "\n".join(self._tables)})
+        self._open_archive()
         for sentence in self._target.prepare(self._tables):
             logger.info("%s", sentence)
         self._claim()
@@ -118,8 +119,6 @@ class LayersJob(Job):
             again = self._activity.revive(snapshot.read(self._arguments.requests))
             logger.info("%d requests of %s wait now", again, self._arguments.requests)
             self._arguments.requests = None  # the next activity has its own
-        names = "\n".join(self._tables)
-        pools.remember({ID: self._id, TABLES: names})
         self.guard = Watch(harvest, self._hosts, self._settings)
 
     def _claim(self) -> None:
@@ -168,7 +167,6 @@ class LayersJob(Job):
             return None if moment is None else moment.timestamp()
         if not self._task.every:
             return None
-        logger.info("the next activity begins in %s", duration(self._task.every))
         return time.time() + self._task.every
 
     def is_ready(self) -> bool:
