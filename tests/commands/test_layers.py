@@ -261,3 +261,36 @@ def test_two_tasks_run_at_once_and_each_has_its_own_state(folder: Path, site: Si
     several = run("history.py", cwd=folder)
     assert several.returncode == 2
     assert "--state state-layers/one, --state state-layers/two" in several.stderr
+
+
+def test_failed_ones_are_put_back_and_a_snapshot_brings_everything_back(
+    folder: Path, site: Site
+) -> None:
+    site.pages["/b"] = Said("", 410)
+    layers(folder, "notes", "-q")
+    state = folder / "state-layers" / "notes"
+    left = json.loads((state / "requests.json").read_text())
+    assert [each[2] for each in left["1"]["failed"]] == [f"{site.url}b"]
+    assert run("main.py", "retry", "--state", state).returncode == 0
+    site.pages["/b"] = "<h1>B</h1>"
+    assert layers(folder, "notes", "-q").returncode == 0
+    assert titles(folder) == ["A", "B"]
+    left["0"] = {"unvisited": [["list", "GET", site.url, None, []]]}
+    (folder / "mine.json").write_text(json.dumps(left))
+    site.asked.clear()
+    assert layers(folder, "notes", "--resume", "mine.json", "-q").returncode == 0
+    assert sorted(site.paths) == ["/", "/b"]
+    (folder / "mine.json").write_text("__import__('os')")
+    broken = layers(folder, "notes", "--resume", "mine.json")
+    assert broken.returncode == 2 and "mine.json is not JSON" in broken.stderr
+
+
+def test_a_snapshot_of_the_state_is_gone_back_to(folder: Path, site: Site) -> None:
+    layers(folder, "notes", "-q")
+    state = folder / "state-layers" / "notes"
+    (copy,) = (state / "snapshots").iterdir()
+    for file in state.glob("pools.db*"):
+        file.unlink()
+    assert layers(folder, "notes", "-q").returncode == 6
+    assert layers(folder, "notes", "--resume", copy, "-q").returncode == 0
+    assert titles(folder) == ["A", "B"]
