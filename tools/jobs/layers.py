@@ -108,9 +108,7 @@ class LayersJob(Job):
         pools = self._pools = harvest.pools
         pools.remember({ID: self._id, TABLES: "\n".join(self._tables)})
         self._open_archive()
-        for sentence in self._target.prepare(self._tables):
-            logger.info("%s", sentence)
-        self._claim()
+        self._make_tables()
         self._task.create(self._target)
         self._activity = Activity(self._task, self._stage, pools)
         self._visit.activity = self._activity.begin()
@@ -121,12 +119,14 @@ class LayersJob(Job):
             self._arguments.requests = None  # the next activity has its own
         self.guard = Watch(harvest, self._hosts, self._settings)
 
-    def _claim(self) -> None:
-        """Tables may be those of several tasks; the first one's name stays in them."""
-        owner = self._target.owner(self._tables)
-        if owner is None:
-            if worked := self._past.counts.get("finished", 0):
-                raise _lost(self._settings, worked)
+    def _make_tables(self) -> None:
+        """They may be those of several tasks; the first one's name stays in them."""
+        is_new = bool(self._tables) and self._target.owner(self._tables) is None
+        if is_new and (worked := self._past.counts.get("finished", 0)):
+            raise _lost(self._settings, worked)
+        for sentence in self._target.prepare(self._tables):
+            logger.info("%s", sentence)
+        if is_new:
             self._target.claim(self._id, self._tables)
 
     def finish(self, harvest: Harvest) -> None:
