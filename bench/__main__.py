@@ -7,7 +7,19 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import dump, fetch, fields, graph, history, media, neo4j, pages, pools, shipping, tables
+from bench import (
+    dump,
+    fetch,
+    fields,
+    graph,
+    history,
+    media,
+    neo4j,
+    pages,
+    pools,
+    shipping,
+    tables,
+)
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {

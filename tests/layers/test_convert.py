@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tools.base.text import seconds_of
 from tools.layers.convert import as_date, as_json, as_number, as_text
-from tools.layers.mistakes import seconds_of
 from tools.layers.page import Page
 from tools.layers.selector import pattern_of
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.layers.declaring import HEAD, URL, field, followed, task_of, worked
+from tools.documents.forms import form_in
 from tools.layers.request import Request
 from tools.layers.task import LayerOptions, Limits, Refill, Skipped
 from tools.tables.rows import Row
@@ -240,6 +243,43 @@ def test_a_form_is_sent_with_fields_on_top() -> None:
     assert request == Request(
         "list", "POST", "http://h.example/s", None, {"state": "7", "q": "tea"}
     )
+
+
+def test_a_page_without_the_form_gives_what_else_it_has() -> None:
+    (skipped,) = followed('to = "list", form_of = "#f"', "<p>x")
+
+    assert skipped == Skipped("-> list", "the page has no form '#f'")
+
+
+def test_many_requests_of_one_form_read_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(side_effect=form_in)
+    monkeypatch.setattr("tools.layers.form.form_in", read)
+    line = 'to = "list", each = "option", form_of = "form", form = { b = "::attr(value)" }'
+
+    found = followed(line, f"<form method=post><select name=b>{'<option value=1>' * 50}</select>")
+
+    assert (len(found), read.call_count) == (50, 1)
+
+
+def test_threads_share_what_is_compiled() -> None:
+    task = task_of(HEAD % "html" + ROWS_OF_ALL_KINDS)
+    pages = ["".join(f"<li><a href=/{n}>{n + k}<b>x</b></a>" for n in range(200)) for k in range(8)]
+    alone = [worked(task, page) for page in pages]
+
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            assert list(pool.map(lambda page: worked(task, page), pages)) == alone
+
+
+ROWS_OF_ALL_KINDS = """[[layers.list.rows]]
+table = "t"
+each = "li"
+[layers.list.rows.fields]
+a = "a::text"
+b = { xpath = "./a/@href", as = "url" }
+c = { css = "b::text", many = "all" }
+n = { css = "a::text", re = '[0-9]+', as = "number" }
+"""
 
 
 WHOLE = """

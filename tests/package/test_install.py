@@ -48,7 +48,7 @@ def test_core_and_extras_are_the_requirements() -> None:
     assert sorted(listed) == sorted([*CORE, *(each for many in single.values() for each in many)])
     assert OPTIONAL["all"] == [f"sheaf[{','.join(single)}]"]
     packages = {
-        re.split(r"[\[<>=]", each)[0].replace("-", "_"): name
+        re.split(r"[\[<>=]", each)[0].replace("-", "_").lower(): name
         for name in single
         for each in single[name]
     }

@@ -12,7 +12,6 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import pytest
 from parsel import Selector
 
-from tests.support.command import ROOT
 from tools.sample import shop
 from tools.sample.shop import Flaws
 from tools.sample.shop_site import ShopSite
@@ -175,5 +174,5 @@ def test_a_long_form_is_not_read(visitor: Visitor) -> None:
 
 
 def test_its_tasks_lie_beside_it() -> None:
-    names = {path.name for path in (ROOT / "tools/sample/tasks").iterdir() if path.is_file()}
+    names = {path.name for path in shop.TASKS.iterdir() if path.is_file()}
     assert names == {"shop.toml", "brands.py"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import time
 import unicodedata
 from collections.abc import Iterable
@@ -11,6 +12,16 @@ MORE = "..."
 SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 # They turn the text around them, so that a name could pass for another one.
 _TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+_UNITS = {
+    **dict.fromkeys(("", "s", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86_400.0),
+    **dict.fromkeys(("w", "week", "weeks"), 7 * 86_400.0),
+}
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)", re.ASCII)
+_LONGEST_S = 1e10
 
 
 def duration(seconds: float) -> str:
@@ -28,6 +39,20 @@ def duration(seconds: float) -> str:
         return f"{hours} h {minutes:02}" if minutes else f"{hours} h"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def seconds_of(said: object) -> float | None:
+    """What somebody wrote as a duration; a number alone is seconds. None for what is none.
+
+    >>> seconds_of("30 min"), seconds_of("24h"), seconds_of(90), seconds_of("soon")
+    (1800.0, 86400.0, 90.0, None)
+    """
+    if isinstance(said, int | float) and not isinstance(said, bool):
+        return float(said) if 0 <= said < _LONGEST_S else None
+    found = _DURATION.fullmatch(said.strip().lower()) if isinstance(said, str) else None
+    if found is None or found[2] not in _UNITS:
+        return None
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def roughly(seconds: float) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.text import did_you_mean, one_line
+from ..base.text import did_you_mean, one_line, seconds_of
 from ..errors import UsageError
 from ..tables.declared import tables_of
 from .declared import is_cron
-from .mistakes import Mistakes, seconds_of, shown
+from .mistakes import Mistakes, shown
 from .request import Request
 from .task import COOKIES, FORMATS, STEPS, LayerOptions, Limits, Refill, Task
 

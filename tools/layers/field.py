@@ -17,12 +17,17 @@ from urllib.parse import parse_qsl, urlsplit
 from ..errors import GiveUp
 from .convert import Convert, as_found, content_of
 from .page import Page
-from .quick import First, first_of
+from .quick import First
 from .request import Request
 from .selector import bounded
 
 LONGEST_S = 60.0
 """For all fields of a page; a selector that looks at everything for each of many rows ends so."""
+LARGEST_ROWS = 100_000_000
+SMALL = 50_000  # characters of a page that cannot become so many
+LONGEST_PIECE = 20_000
+"""Characters that a pattern sees at once. Some patterns look at every character for every other
+one, and nobody can stop them."""
 
 
 @dataclass(slots=True)
@@ -33,10 +38,25 @@ class At:
     page: Page
     known: dict[str, Any] = field(default_factory=dict)
     until: float = field(default_factory=lambda: time.monotonic() + LONGEST_S)
+    size: int = 0
+    is_large: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_large = len(self.page.text) > SMALL
 
     def check_time(self) -> None:
         if time.monotonic() > self.until:
             raise GiveUp(f"finding the fields of the page took more than {LONGEST_S:.0f} s")
+
+    def count(self, values: Mapping[str, Any]) -> None:
+        """Rows within rows could have the same long text again and again."""
+        for value in values.values():
+            if type(value) is str:
+                self.size += len(value)
+            elif type(value) is list:
+                self.size += sum(len(each) for each in value if type(each) is str)
+        if self.size > LARGEST_ROWS:
+            raise GiveUp(f"the fields of the page have more than {LARGEST_ROWS:,} characters")
 
 
 Find = Callable[[Any, At], Iterable[Any]]
@@ -66,13 +86,13 @@ class Field:
     def _quick(self, first: First) -> Read:
         """Without a loop, for most."""
         convert, default = self.convert, self.default
-        if convert is as_found:
+        if convert is as_found and not isinstance(self.find, Matching):
             return lambda node, at: default if (text := first(node)) is None else text
 
         def one(node: Any, at: At) -> Any:
             text = first(node)
             if text is None:
-                return default
+                return self._first(node, at) if isinstance(self.find, Matching) else default
             value = convert(text, at.page)
             return self._first(node, at) if value is None else value
 
@@ -123,7 +143,8 @@ class OfNode:
 
 
 class Matching:
-    """The first group of each match in what is found, or all of it if there is no group."""
+    """The first group of each match in what is found, or all of it if there is no group. A text
+    that is very long is looked at in pieces, which end where a line does."""
 
     def __init__(self, find: Find, pattern: re.Pattern[str]) -> None:
         self._find = find
@@ -132,19 +153,30 @@ class Matching:
         self._first_text: First | None = getattr(find, "first", None)
         self.first = self._first_match if self._first_text else None
 
-    def __call__(self, node: Any, at: At | None) -> Iterator[str]:
-        for found in self._find(node, at):  # type: ignore[arg-type]
-            for match in self._pattern.finditer(content_of(found).strip()):
-                if match[self._group] is not None:
-                    yield match[self._group]
+    def __call__(self, node: Any, at: At) -> Iterator[str]:
+        for found in self._find(node, at):
+            for piece in _pieces(content_of(found).strip()):
+                at.check_time()
+                for match in self._pattern.finditer(piece):
+                    if match[self._group] is not None:
+                        yield match[self._group]
 
     def _first_match(self, node: Any) -> str | None:
-        """In the first text, as a rule."""
+        """In the first text, as a rule; None if one has to look further."""
         text = self._first_text(node) if self._first_text else None
-        match = self._pattern.search(text) if text is not None else None
-        if match and match[self._group]:
-            return match[self._group].strip() or None
-        return first_of(self(node, None))  # a selector needs no more than the node
+        if text is None or len(text) > LONGEST_PIECE:
+            return None
+        match = self._pattern.search(text)
+        return (match[self._group] or "").strip() or None if match else None
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > LONGEST_PIECE:
+        end = text.rfind("\n", start, start + LONGEST_PIECE) + 1 or start + LONGEST_PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def constant(value: Any) -> Find:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.text import did_you_mean
+from ..base.text import did_you_mean, seconds_of
 from ..errors import UsageError
-
-UNITS = {
-    **dict.fromkeys(("", "s", "sec", "second", "seconds"), 1.0),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
-    **dict.fromkeys(("d", "day", "days"), 86_400.0),
-    **dict.fromkeys(("w", "week", "weeks"), 7 * 86_400.0),
-}
-DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)")
 
 
 class Mistakes:
@@ -137,19 +127,6 @@ class Section:
             self.wrong(key, f"must be {name}, not {shown(value)}")
             return default
         return value
-
-
-def seconds_of(value: Any) -> float | None:
-    """
-    >>> seconds_of("30 min"), seconds_of("24h"), seconds_of(90), seconds_of("soon")
-    (1800.0, 86400.0, 90.0, None)
-    """
-    if type(value) in (int, float) and 0 <= value < 1e10:
-        return float(value)
-    found = DURATION.fullmatch(value.strip().lower()) if isinstance(value, str) else None
-    if found is None or found[2] not in UNITS:
-        return None
-    return float(found[1]) * UNITS[found[2]]
 
 
 def shown(value: Any) -> str:

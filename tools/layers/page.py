@@ -3,7 +3,7 @@
 Promise: whatever a host sent, reading it ends: with a page, or with GiveUp and the reason. Nothing
 outside of the page is loaded, and no entity is expanded.
 Limit: 10 million characters of markup with a million tags, 2,000 deep, each of 5,000 attributes;
-50 million characters of JSON or text.
+20 million characters of JSON or text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .form import Form
 
 LARGEST_MARKUP = 10_000_000
-LARGEST = 50_000_000
+LARGEST = 20_000_000
 MOST_TAGS = 1_000_000
 DEEPEST = 2_000  # a little less than what the parser itself bears
 MOST_ATTRIBUTES = 5_000
@@ -59,6 +59,7 @@ class Page:
         self.text = text
         self.format = format
         self.charset = charset
+        self._forms: dict[str, Form] = {}
 
     @classmethod
     def of(cls, url: str, status: int, headers: Headers, body: bytes, format: str = "html") -> Self:
@@ -132,7 +133,9 @@ class Page:
         page has none."""
         from .form import form_on
 
-        return form_on(self, css)
+        if css not in self._forms:
+            self._forms[css] = form_on(self, css)
+        return self._forms[css]
 
 
 def _by_name(headers: Headers) -> dict[str, str]:

@@ -56,6 +56,8 @@ class Rows:
             if texts:
                 at.known = values
                 values |= {name: field.one(node, at) for name, field in texts.items()}
+            if at.is_large:
+                at.count(values)
             if spread:
                 yield from self._spread(values)
             else:
@@ -89,6 +91,8 @@ class Next:
     def found(self, at: At) -> Iterator[Request | Skipped]:
         for node in self.each.nodes(at):
             at.known = {name: field.one(node, at) for name, field in self.carry.items()}
+            if at.is_large:
+                at.count(at.known)
             if self.when is not None and not _holds(self.when.one(node, at)):
                 continue
             made = self._request(node, at)
@@ -101,7 +105,10 @@ class Next:
         sent = {name: each.one(node, at) for name, each in (self.json or self.form).items()}
         if missing := _missing(self.carry, at.known) or _missing(self.json or self.form, sent):
             return Skipped(f"-> {self.to}", f"no {missing}")
-        made = self._of_form(sent, at) if self.form_of else self._plain(node, sent, at)
+        try:
+            made = self._of_form(sent, at) if self.form_of else self._plain(node, sent, at)
+        except GiveUp as error:  # without the form there are still rows
+            return Skipped(f"-> {self.to}", str(error))
         if made is None:
             return None
         new = {name: value for name, value in at.known.items() if value is not None}
@@ -109,7 +116,7 @@ class Next:
         referer = at.page.url if self.referer else None
         return replace(made, carried=carried, referer=referer)
 
-    def _of_form(self, sent: Mapping[str, Any], at: At) -> Request | None:
+    def _of_form(self, sent: Mapping[str, Any], at: At) -> Request:
         given = {name: value for name, value in sent.items() if value is not None}
         return at.page.form(self.form_of).request(self.to, **given)
 

@@ -5,16 +5,14 @@ Every setting can be given by the environment too, as SHEAF_PAGES_ with its name
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.bounds import DAY_S, YEAR_S, bounded, require, require_one_of
+from ..base.text import seconds_of
 from ..documents.scope_kinds import KINDS as SCOPES
 
 VARIABLE = "SHEAF_PAGES_"
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
-AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)")
 ROBOTS = ("obey", "ignore")
 
 
@@ -80,12 +78,3 @@ class PagesSettings:
         require(not after or seconds_of(after) is not None, f"{name} must be like 30m, 24h or 7d")
         is_list = self.scope != "list" or bool(self.include)
         require(is_list, f"{where}scope list needs {where}include: which addresses are meant")
-
-
-def seconds_of(text: str) -> float | None:
-    """
-    >>> seconds_of("24h"), seconds_of("90"), seconds_of("soon")
-    (86400.0, 90.0, None)
-    """
-    found = AGE.fullmatch(text.strip().lower())
-    return float(found[1]) * UNITS[found[2] or "s"] if found else None

@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 BASE = "http://shop.example"
+TASKS = Path(__file__).with_name("tasks")
+"""The folder with the two tasks for it, as a user would write them."""
 A_PAGE, REVIEWS_A_PAGE, HITS_A_PAGE = 5, 20, 3
 BRANDS = ("Oak", "Elm", "Yew")
 SHOWN_BY_BRAND = 12

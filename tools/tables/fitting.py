@@ -197,6 +197,8 @@ def _moment(value: Any) -> datetime:
         return value
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
+    if not isinstance(value, str):
+        raise ValueError
     return datetime.fromisoformat(_CALENDAR.sub(_dashed, value.replace("\u3000", " "), 1))
 
 
