@@ -20,6 +20,12 @@ class TestSqlite(TargetContract):
         target.write([brought(product("A"))])
         assert (folder / "shop.db").exists()
 
+    def test_a_file_that_was_removed_is_not_written(self, target: Target, folder: Path) -> None:
+        (folder / "shop.db").unlink()
+        with pytest.raises(StateDamaged, match="was moved or removed"):
+            target.write([brought(product("A"))])
+        assert not (folder / "shop.db").exists()
+
     def test_there_is_nothing_to_visit(self, folder: Path) -> None:
         assert visit_target("sqlite:none.db", folder) is None
         assert not (folder / "none.db").exists()

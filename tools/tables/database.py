@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from sqlalchemy import Connection, Dialect, Engine, Index
@@ -36,7 +36,7 @@ class Database(ABC):
         self.name = name
         self._writer = writer
         self._reader = reader
-        self._turn = Lock()
+        self._turn = RLock()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

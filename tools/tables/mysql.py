@@ -8,7 +8,7 @@ extended outside of transactions; a start that was killed midway is finished by 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pymysql
@@ -26,7 +26,6 @@ from .declared import Table
 
 CONNECT_S = 10
 STATEMENT_S = 300
-MOST_ROWS, MOST_CHARACTERS = 500, 500_000  # in one statement
 PREFIX = 190  # characters of a request that its index knows
 SESSION = "SET SESSION sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = 60"
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
@@ -101,32 +100,12 @@ class MysqlDatabase(Database):
             f"ALTER TABLE {self.quoted(table)} MODIFY COLUMN {self.quoted(column)} {kind}"
         )
 
-    def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Many rows in a statement, as the driver would, which does not understand every name."""
-        marks, upsert = f"({self.marks(table)})", self.upsert(table)
-        for some in _in_statements(rows):
-            statement = f"{self.into(table)} VALUES {', '.join([marks] * len(some))}{upsert}"
-            values = tuple(value for row in some for value in row)
-            db.exec_driver_sql(statement, values)
-
     def upsert(self, table: Table) -> str:
+        """As the driver understands it, which then sends many rows in a statement."""
         if not table.key:
             return ""
         names = [self.quoted(name) for name in self.beside_key(table)]
         return f" ON DUPLICATE KEY UPDATE {', '.join(f'{n} = VALUES({n})' for n in names)}"
-
-
-def _in_statements(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    some: list[tuple[Any, ...]] = []
-    size = 0
-    for row in rows:
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if some and (len(some) == MOST_ROWS or size > MOST_CHARACTERS):
-            yield some
-            some, size = [], 0
-        some.append(row)
-    if some:
-        yield some
 
 
 def _url(address: str, password: str) -> URL:

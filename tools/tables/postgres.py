@@ -107,6 +107,7 @@ def _engine(settings: dict[str, Any], size: int) -> Engine:
         creator=lambda: psycopg.connect(**settings),
         pool_size=size,
         pool_pre_ping=True,
+        hide_parameters=True,
     )
 
 

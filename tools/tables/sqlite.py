@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from ..base.checkpoint import Checkpointer
+from ..base.place import Place
 from ..base.sqlite import reading, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable
 from .database import READERS, Database
@@ -42,6 +43,7 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, writable: bool) -> None:
         self._path = path
         self._checkpointer: Checkpointer | None = None
+        self._place: Place | None = None
         reader = _engine(lambda: _patient(reading(path, any_thread=True)), READERS)
         super().__init__(f"the database {path}", self._open() if writable else None, reader)
 
@@ -56,14 +58,22 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        with super().transaction() as db:
-            raw: Any = db.connection.driver_connection
-            changes = raw.total_changes
-            yield db
-        if self._checkpointer is None:
-            self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
-        with self._obeyed():
-            self._checkpointer.written(raw.total_changes - changes, raw)
+        """One at a time, with what follows it; never into a file that was moved or removed."""
+        with self._turn:
+            with super().transaction() as db:
+                self._check_place()
+                raw: Any = db.connection.driver_connection
+                changes = raw.total_changes
+                yield db
+            with self._obeyed():
+                if self._checkpointer is None:
+                    self._checkpointer = Checkpointer(self._path, CHECKPOINT_EVERY)
+                self._checkpointer.written(raw.total_changes - changes, raw)
+
+    def _check_place(self) -> None:
+        if self._place is None:
+            self._place = Place(self._path, name=self._path)
+        self._place()
 
     def close(self) -> None:
         if self._checkpointer is not None:
@@ -101,7 +111,9 @@ class SqliteDatabase(Database):
 
 
 def _engine(creator: Any, size: int) -> Engine:
-    return create_engine("sqlite://", creator=creator, poolclass=QueuePool, pool_size=size)
+    return create_engine(
+        "sqlite://", creator=creator, poolclass=QueuePool, pool_size=size, hide_parameters=True
+    )
 
 
 def _patient(db: sqlite3.Connection) -> sqlite3.Connection:
