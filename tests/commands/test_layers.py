@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import ROOT, clean_environment, run, start
+from tests.support.command import ROOT, clean_environment, run, start_in
 from tests.support.site import Said, Site
 
 pytestmark = pytest.mark.timeout(120)
@@ -195,7 +195,7 @@ def test_it_waits_for_the_next_activity_and_can_be_stopped_meanwhile(
     folder: Path, site: Site
 ) -> None:
     write_task(folder, site, '[activity]\nevery = "1 h"\nagain = ["list"]')
-    process = start("main.py", "layers", "notes", cwd=folder)
+    process = start_in(folder, "main.py", "layers", "notes")
     state = folder / "state-layers" / "notes"
     wait_for(lambda: "waits for its next round" in history(state))
     assert json.loads(history(state, "--json"))["next_round_at"] > time.time() + 3000
@@ -210,7 +210,7 @@ def test_it_waits_for_the_next_activity_and_can_be_stopped_meanwhile(
 
 def test_the_next_activity_comes_in_the_same_process(folder: Path, site: Site) -> None:
     write_task(folder, site, '[activity]\nevery = "0.3 s"\nagain = ["list"]')
-    process = start("main.py", "layers", "notes", cwd=folder)
+    process = start_in(folder, "main.py", "layers", "notes")
     wait_for(lambda: site.paths.count("/") >= 3)
     site.pages["/"] = "<a href='/c'>c</a>"
     site.pages["/c"] = "<h1>C</h1>"
@@ -251,7 +251,7 @@ def test_a_named_database_is_that_of_the_settings(folder: Path, site: Site) -> N
 def test_two_tasks_run_at_once_and_each_has_its_own_state(folder: Path, site: Site) -> None:
     for name in ("one", "two"):
         write_task(folder, site, '[activity]\nevery = "1 h"', name)
-    both = [start("main.py", "layers", name, cwd=folder) for name in ("one", "two")]
+    both = [start_in(folder, "main.py", "layers", name) for name in ("one", "two")]
     wait_for(lambda: layers(folder).stdout.count("running") == 2)
     wait_for(lambda: len([*folder.glob("state-layers/*/requests.json")]) == 2)
     for process in both:
@@ -261,3 +261,36 @@ def test_two_tasks_run_at_once_and_each_has_its_own_state(folder: Path, site: Si
     several = run("history.py", cwd=folder)
     assert several.returncode == 2
     assert "--state state-layers/one, --state state-layers/two" in several.stderr
+
+
+def test_failed_ones_are_put_back_and_a_snapshot_brings_everything_back(
+    folder: Path, site: Site
+) -> None:
+    site.pages["/b"] = Said("", 410)
+    layers(folder, "notes", "-q")
+    state = folder / "state-layers" / "notes"
+    left = json.loads((state / "requests.json").read_text())
+    assert [each[2] for each in left["1"]["failed"]] == [f"{site.url}b"]
+    assert run("main.py", "retry", "--state", state).returncode == 0
+    site.pages["/b"] = "<h1>B</h1>"
+    assert layers(folder, "notes", "-q").returncode == 0
+    assert titles(folder) == ["A", "B"]
+    left["0"] = {"unvisited": [["list", "GET", site.url, None, []]]}
+    (folder / "mine.json").write_text(json.dumps(left))
+    site.asked.clear()
+    assert layers(folder, "notes", "--resume", "mine.json", "-q").returncode == 0
+    assert sorted(site.paths) == ["/", "/b"]
+    (folder / "mine.json").write_text("__import__('os')")
+    broken = layers(folder, "notes", "--resume", "mine.json")
+    assert broken.returncode == 2 and "mine.json is not JSON" in broken.stderr
+
+
+def test_a_snapshot_of_the_state_is_gone_back_to(folder: Path, site: Site) -> None:
+    layers(folder, "notes", "-q")
+    state = folder / "state-layers" / "notes"
+    (copy,) = (state / "snapshots").iterdir()
+    for file in state.glob("pools.db*"):
+        file.unlink()
+    assert layers(folder, "notes", "-q").returncode == 6
+    assert layers(folder, "notes", "--resume", copy, "-q").returncode == 0
+    assert titles(folder) == ["A", "B"]

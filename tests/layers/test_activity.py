@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +142,7 @@ def test_a_site_that_changed_is_noticed(tmp_path: Path, caplog: pytest.LogCaptur
         changed = Changed(site.url)
         changed.tables, changed.again = task.tables, ["note", "list"]
         activity(changed, tmp_path)
-    assert seen(tmp_path).facts["check"] == "note.title is in 0% of the rows, not in 90%"
+    assert seen(tmp_path).facts["check"] == "note.title is in 0% of the latest rows, not in 90%"
     assert "or the site has changed" in caplog.text
 
 
@@ -152,6 +154,13 @@ def test_a_lost_database_is_never_made_anew(tmp_path: Path) -> None:
         with pytest.raises(StateDamaged, match="2 requests are finished"):
             activity(task, tmp_path)
         assert not (tmp_path / "items.db").exists()
+        with closing(sqlite3.connect(tmp_path / "items.db")) as db:
+            db.execute("CREATE TABLE other (x)")
+        with pytest.raises(StateDamaged, match="2 requests are finished"):
+            activity(task, tmp_path)
+        with closing(sqlite3.connect(tmp_path / "items.db")) as db:
+            names = db.execute("SELECT name FROM sqlite_master").fetchall()
+        assert names == [("other",)]
 
 
 def test_the_snapshot_is_read_by_people_and_puts_everything_back(tmp_path: Path) -> None:
@@ -207,6 +216,16 @@ def test_answers_of_a_layer_that_keeps_them_are_in_the_archive(tmp_path: Path) -
     places = [Place(each.file, each.offset, each.length) for each in kept]
     bodies = [read(tmp_path / FOLDER, place).body() for place in places]
     assert bodies == [b"<h1>A</h1>", b"<h1>B</h1>", b"<h1>B2</h1>"]
+
+
+def test_a_task_without_tables_keeps_answers_alone(tmp_path: Path) -> None:
+    with Site({"/": listing("/a"), "/a": ""}) as site:
+        task = Notes(site.url)
+        task.tables, task.again = {}, ["list"]
+        task.layer_options = {"note": LayerOptions(keep=True)}
+        activity(task, tmp_path)
+        activity(task, tmp_path)
+    assert [each.address for each in kept_in(tmp_path)] == [f"{site.url}a"]
 
 
 def test_by_the_clock_or_after_a_while_or_never(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.layers.test_visit import Notes, listing, note
-from tests.support.command import run, start
+from tests.support.command import run, start_in
 from tests.support.layers import activity, rows, seen
 from tests.support.mariadb_server import PASSWORD as MARIADB_PASSWORD
 from tests.support.mariadb_server import MariadbServer
@@ -85,15 +85,16 @@ def test_killed_at_any_moment_its_rows_are_exact(tmp_path: Path, database: str) 
     secret: Any = {PASSWORD_VARIABLE: os.environ.get(PASSWORD_VARIABLE, "")}
     (tmp_path / "sheaf.toml").write_text("[layers]\ndelay_s = 0.02\nper_host = 2\n")
     (tmp_path / "tasks").mkdir()
+    words = ("layers", "shop", "--once", "-q")
     with Site(shop()) as site:
         task = TASK.format(base=site.url, database=database)
         (tmp_path / "tasks" / "shop.toml").write_text(task)
         for _ in range(KILLS):
-            process = start("main.py", "layers", "shop", "--once", "-q", cwd=tmp_path, **secret)
+            process = start_in(tmp_path, "main.py", *words, **secret)
             wait_for_work(site, process, chance.randrange(1, 12))
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=30)
-        done = run("main.py", "layers", "shop", "--once", "-q", cwd=tmp_path, **secret)
+        done = run("main.py", *words, cwd=tmp_path, **secret)
     assert done.returncode == 0, done.stderr
     with closing(open_target(database, tmp_path)) as target:
         assert exact(target)

@@ -56,12 +56,16 @@ def run(
     )
 
 
-def start(
-    script: str, *arguments: object, cwd: Path | None = None, **environment: str
+def start(script: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
+    return start_in(empty_folder(), script, *arguments, **environment)
+
+
+def start_in(
+    folder: str | Path, script: str, *arguments: object, **environment: str
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / script), *map(str, arguments)],
-        cwd=cwd or empty_folder(),
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -63,6 +63,7 @@ class Assist:
         self._begun_bytes = begun
         self._sampler = Sampler(harvest.pools, traffic)
         self._next_look = 0.0
+        self.goes_on = False  # with another round, after one of which there is nothing to tell
         self._notices = Notices(settings.notices)
         self._clock = Clock(self._ended)
         self._guard = guard
@@ -111,7 +112,9 @@ class Assist:
     ) -> None:
         self._clock.close(PATIENCE_S)
         sentence = self._harvest.verdict if error is None else str(error)
-        self._notices.report("ended", "the harvest has ended", f"{sentence}\n\n{self._brief(None)}")
+        if error is not None or not self.goes_on:
+            text = f"{sentence}\n\n{self._brief(None)}"
+            self._notices.report("ended", "the harvest has ended", text)
         self._notices.close(self._settings.notices.timeout_s)
 
     def tick(self) -> None:

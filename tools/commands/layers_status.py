@@ -93,4 +93,5 @@ def _wrong(settings: Settings) -> list[str]:
     if target is None:
         return []
     with closing(target):
-        return suspicions(target, tables_of(task.tables), None)
+        number = int(facts_in(settings.pools_file).get(NUMBER, 0))
+        return suspicions(target, tables_of(task.tables), number, None)

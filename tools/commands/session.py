@@ -17,8 +17,10 @@ from ..assist.assistant import Assist
 from ..assist.metrics import Metrics
 from ..assist.run_log import Journal
 from ..base import log
+from ..base.log import file_only
 from ..base.say import say
-from ..engine.harvest import Harvest, Request, require_same
+from ..base.text import date
+from ..engine.harvest import USUAL, Harvest, Request, require_same
 from ..engine.job import Description, Job
 from ..errors import HarvestError, StateDamaged
 from ..journal.reader import Look, facts_in, look
@@ -165,16 +167,21 @@ class Session:
             with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:
                 assist.ship_rest(show)
         problem = self._job.problem(self.harvest)
+        is_well = problem is None and self.harvest.verdict in USUAL
+        assist.goes_on = is_well and self._job.next_round(self.harvest) is not None
         self.harvest.verdict = str(problem or self.harvest.verdict)
         return problem
 
     def waits(self) -> bool:
         """Until the next round; False if there is none, or somebody stops it before."""
-        while (moment := self._job.next_round(self.harvest)) is not None:
+        moment = self._job.next_round(self.harvest)
+        while moment is not None:
+            file_only.info("the next round begins %s", date(moment))
             if not self.harvest.wait_until(moment):
                 return False
             if self._job.is_ready():
                 return True
+            moment = self._job.next_round(self.harvest)
         return False
 
     def report(self, seen: Look) -> str:

@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
+DONE, NOTHING_LEFT = USUAL = ("done", "nothing was left to do")
 NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: "", NEXT_ROUND: ""}
 
 
@@ -77,7 +78,7 @@ class Harvest:
         self.fatal: Fatal | None = None  # what ends it
         self.has_worked = False
         self.paused_since: float | None = None  # by the wall clock
-        self.verdict = "done"
+        self.verdict = DONE
         self._committer = Committer(self.pools, job.store, self._note_end)
         self._executor = executor or ThreadExecutor(job.stages, job.workers)
         self.monitors = self._monitors(attempts)
@@ -123,7 +124,7 @@ class Harvest:
         self.pools.make_durable()
         self.has_worked = bool(new) or self.pools.leases > 0
         if not self.has_worked:
-            self.verdict = "nothing was left to do"
+            self.verdict = NOTHING_LEFT
         if self.has_work():
             self.verdict = "the limit is reached; a larger one goes on from here"
         if self.was_stopped:

@@ -16,7 +16,6 @@ from threading import Event
 
 from ..archive.origin import Origin
 from ..base.credentials import hidden
-from ..base.text import duration
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
@@ -76,18 +75,18 @@ class LayersJob(Job):
         self.stages = [self._stage]
         self.task_timeout_s, self.scan_s = layers.task_timeout_s, layers.scan_s
         self._id = past.harvest or uuid.uuid4().hex
-        self._store = Store(target, self._kept())
+        self._store = Store(target)
         self._pools: Pools | None = None  # until it is open
 
-    def _kept(self) -> Kept | None:
+    def _open_archive(self) -> None:
+        """If any layer keeps its answers. The pools know whose it is before it does."""
         layers = self._settings.layers
-        if not any(self._task.options(layer).keep for layer in self._task.layers):
-            return None
-        robots = "obey" if self._task.robots else "ignore"
-        origin = Origin(self._id, self._settings.http.contact, robots)
-        kept = Kept(self._settings.state, origin, int(layers.archive_file_mb * 1e6))
-        self._opened.callback(kept.close)
-        return kept
+        if any(self._task.options(layer).keep for layer in self._task.layers):
+            robots = "obey" if self._task.robots else "ignore"
+            origin = Origin(self._id, self._settings.http.contact, robots)
+            kept = Kept(self._settings.state, origin, int(layers.archive_file_mb * 1e6))
+            self._opened.callback(kept.close)
+            self._store.kept = kept
 
     @property
     def store(self) -> Store:
@@ -106,9 +105,9 @@ class LayersJob(Job):
 
     def open(self, harvest: Harvest) -> None:
         pools = self._pools = harvest.pools
-        for sentence in self._target.prepare(self._tables):
-            logger.info("%s", sentence)
-        self._claim()
+        pools.remember({ID: self._id, TABLES: "\n".join(self._tables)})
+        self._open_archive()
+        self._make_tables()
         self._task.create(self._target)
         self._activity = Activity(self._task, self._stage, pools)
         self._visit.activity = self._activity.begin()
@@ -117,16 +116,16 @@ class LayersJob(Job):
             again = self._activity.revive(snapshot.read(self._arguments.requests))
             logger.info("%d requests of %s wait now", again, self._arguments.requests)
             self._arguments.requests = None  # the next activity has its own
-        names = "\n".join(self._tables)
-        pools.remember({ID: self._id, TABLES: names})
         self.guard = Watch(harvest, self._hosts, self._settings)
 
-    def _claim(self) -> None:
-        """Tables may be those of several tasks; the first one's name stays in them."""
-        owner = self._target.owner(self._tables)
-        if owner is None:
-            if worked := self._past.counts.get("finished", 0):
-                raise _lost(self._settings, worked)
+    def _make_tables(self) -> None:
+        """They may be those of several tasks; the first one's name stays in them."""
+        is_new = bool(self._tables) and self._target.owner(self._tables) is None
+        if is_new and (worked := self._past.counts.get("finished", 0)):
+            raise _lost(self._settings, worked)
+        for sentence in self._target.prepare(self._tables):
+            logger.info("%s", sentence)
+        if is_new:
             self._target.claim(self._id, self._tables)
 
     def finish(self, harvest: Harvest) -> None:
@@ -148,7 +147,7 @@ class LayersJob(Job):
         logger.info("activity %d %s: rows %s; %s%s", number, how, rows, pools, steps)
         for reason, count in self._store.misfits.items():
             logger.warning("rows left out: %d x %s", count, reason)
-        wrong = suspicions(self._target, self._tables)
+        wrong = suspicions(self._target, self._tables, number)
         harvest.pools.remember({CHECK: "\n".join(wrong)})
         for sentence in wrong:
             logger.warning("check the task, or the site has changed: %s", sentence)
@@ -169,7 +168,6 @@ class LayersJob(Job):
             return None if moment is None else moment.timestamp()
         if not self._task.every:
             return None
-        logger.info("the next activity begins in %s", duration(self._task.every))
         return time.time() + self._task.every
 
     def is_ready(self) -> bool:

@@ -17,15 +17,15 @@ from .visit import Visited
 class Store:
     """`rows` were stored in this run, by table; `misfits` were not, by reason."""
 
-    def __init__(self, target: Target, kept: Kept | None) -> None:
+    def __init__(self, target: Target) -> None:
         self._target = target
-        self._kept = kept
+        self.kept: Kept | None = None  # if any layer keeps its answers
         self.rows: Counter[str] = Counter()
         self.misfits: Counter[str] = Counter()
 
     def __call__(self, visited: Sequence[Visited]) -> None:
-        if self._kept is not None:
-            self._kept.add([each.answer for each in visited if each.answer is not None])
+        if self.kept is not None:
+            self.kept.add([each.answer for each in visited if each.answer is not None])
         written = self._target.write([each.brought for each in visited])
         self.rows.update(written.rows)
         self.misfits.update(written.misfits)

@@ -12,12 +12,15 @@ MOST_COMPARED = 100_000  # rows of a table that are compared after each activity
 
 
 def suspicions(
-    target: Target, tables: Mapping[str, Table], most: int | None = MOST_COMPARED
+    target: Target, tables: Mapping[str, Table], activity: int, most: int | None = MOST_COMPARED
 ) -> list[str]:
-    """A sentence each. Tables with more than `most` rows are not compared row by row."""
+    """A sentence each. What is filled is asked of the rows of this activity: those of a site as it
+    was before would hide that it has changed. Tables with more than `most` rows are not compared
+    row by row."""
     found: list[str] = []
+    latest = target.counts(tables, activity)
     for name, count in target.counts(tables).items():
-        found += _rare(tables[name], count)
+        found += _rare(tables[name], latest[name])
         is_large = most is not None and count.rows > most
         if not tables[name].key and not is_large and (number := target.doubled(name)):
             found.append(
@@ -32,4 +35,4 @@ def _rare(table: Table, count: TableCount) -> Iterator[str]:
     for column, share in table.at_least.items() if count.rows else ():
         there = count.filled.get(column, 0) / count.rows
         if there < share:
-            yield f"{table.name}.{column} is in {there:.0%} of the rows, not in {share:.0%}"
+            yield f"{table.name}.{column} is in {there:.0%} of the latest rows, not in {share:.0%}"

@@ -99,17 +99,23 @@ class Target:
         with self._database.reading() as db, self._database.understood(sql):
             return list(db.execute(text(sql), values))
 
-    def counts(self, names: Iterable[str] | None = None) -> dict[str, TableCount]:
-        """Of the tables that were prepared; without any, of all that are ours."""
+    def counts(
+        self, names: Iterable[str] | None = None, activity: int | None = None
+    ) -> dict[str, TableCount]:
+        """Of the tables that were prepared; without any, of all that are ours. With `activity` only
+        rows that were stored last by that one."""
         with self._database.reading() as db:
             known = Schema(self._database, db).known()
             wanted = (self._tables or known) if names is None else names
-            return {name: self._count(db, known[name]) for name in wanted if name in known}
+            return {
+                name: self._count(db, known[name], activity) for name in wanted if name in known
+            }
 
-    def _count(self, db: Any, table: Table) -> TableCount:
+    def _count(self, db: Any, table: Table, activity: int | None) -> TableCount:
         columns = [f"COUNT({self._database.quoted(name)})" for name in table.columns]
         table_name = self._database.quoted(table.name)
-        statement = f"SELECT COUNT(*), {', '.join(columns)} FROM {table_name}"
+        some = "" if activity is None else f" WHERE _activity = {activity:d}"
+        statement = f"SELECT COUNT(*), {', '.join(columns)} FROM {table_name}{some}"
         rows, *filled = db.exec_driver_sql(statement).one()
         return TableCount(rows, dict(zip(table.columns, filled, strict=True)))
 
