@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from ..errors import (
     StopHarvest,
     no_more_files,
 )
+from .flusher import Flusher
 from .names import ENDING, file_name, folder_of, label, number_of
 from .origin import Origin
 from .record import Packed, Place
@@ -34,7 +34,6 @@ from .recovery import Recovery, cut_back, our_files
 from .warc_file import Closed, Growing
 
 MARK = "HARVEST"  # says whose folder it is
-FLUSH_EVERY_S = 1.0
 MAX_FILE_BYTES, MOST_OPEN = 10**9, 64
 
 
@@ -54,8 +53,7 @@ class Archive:
         self._max_file_bytes = max_file_bytes
         self._most_open = most_open
         self._open: OrderedDict[str, Growing] = OrderedDict()  # by label, the latest last
-        self._unsynced: set[Path] = set()  # files, and folders with new names in them
-        self._synced_at = time.monotonic()
+        self._flusher = Flusher()
         self._not_to_grow: set[str] = set()  # full, or strange
         self._failure: OSError | None = None  # the first one
         self._place: place.Place | None = None
@@ -142,7 +140,7 @@ class Archive:
         ]
         growing.size += len(packed.content)
         self._open.move_to_end(folder)
-        self._unsynced.add(growing.path)
+        self._flusher.add(growing.path)
         if growing.size >= self._max_file_bytes:
             self._retire(folder)
         return places
@@ -165,26 +163,19 @@ class Archive:
         lost; a kill loses nothing either way."""
         self._require_writable()
         self._require_place()  # else the table would name records that are elsewhere
-        if durable or time.monotonic() - self._synced_at > FLUSH_EVERY_S:
-            for path in [*self._unsynced]:
-                self._sync(path)
-            self._synced_at = time.monotonic()
-
-    def _sync(self, path: Path) -> None:
-        """What a disk refused once it may forget, and a second try would seem to succeed."""
-        try:
-            files.sync(path)
-        except OSError as error:
-            self._failure = self._failure or error
-            raise self._unwritable(error) from error
-        self._unsynced.discard(path)
+        if durable:
+            self._flusher.finish()
+        else:
+            self._flusher.begin()
+        self._require_writable()
 
     def close_file(self, name: str) -> Closed:
         """A full one, for the table: it may be shipped from then on."""
         with self._told(), (self._folder / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
-        self._sync(self._folder / name)
+        self._flusher.finish(self._folder / name)
+        self._require_writable()
         if name in self.full:
             self.full.remove(name)
         return Closed(name, size, digest)
@@ -229,7 +220,7 @@ class Archive:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(path, self._origin.record(path.name, now), durable=False)
-        self._unsynced |= {path, path.parent, path.parent.parent, self._folder}
+        self._flusher.add(path, path.parent, path.parent.parent, self._folder)
         return name
 
     def _numbered(self, domain: str) -> dict[int, str]:
@@ -259,6 +250,7 @@ class Archive:
         self._require_place()
 
     def _require_writable(self) -> None:
+        self._failure = self._failure or self._flusher.failure
         if self._failure is not None:
             raise self._unwritable(self._failure)
 
