@@ -40,7 +40,7 @@ def settings(folder: Path, text: str) -> tuple[str, Path]:
 
 @contextmanager
 def harvesting(*flags: object, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    harvest = start("main.py", *flags, cwd=None, **environment)
+    harvest = start("main.py", *flags, **environment)
     try:
         yield harvest
     finally:

@@ -123,7 +123,7 @@ def test_two_harvests_of_the_same_concepts_make_no_duplicates(
             empty_neo4j.url,
         )
         both = [
-            start("main.py", *flags, "--state", tmp_path / name, cwd=None, **password)
+            start("main.py", *flags, "--state", tmp_path / name, **password)
             for name in ("one", "two")
         ]
         errors = [each.communicate(timeout=120)[1] for each in both]

@@ -132,7 +132,7 @@ class Harvest:
 
     def _started(self, script: str, *words: object) -> subprocess.Popen[str]:
         more = {"SHEAF_PROXIES": self._proxies} if self._proxies else {}
-        return start(script, *words, cwd=None, **more)
+        return start(script, *words, **more)
 
     def _reader(self, pipe: IO[str] | None) -> Thread:
         """Through a pipe, for a file might be too long for a process whose files may not grow."""
