@@ -157,4 +157,6 @@ WORDS = WordsDescription()
 
 def totals_in(path: Path) -> list[tuple[str, int]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'total'").fetchall():
+            return []  # whoever makes it has only begun
         return db.execute("SELECT letter, words FROM total ORDER BY letter").fetchall()
