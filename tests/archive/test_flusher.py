@@ -9,7 +9,6 @@ import pytest
 
 from tools.archive import flusher as flusher_module
 from tools.archive.flusher import Flusher
-from tools.base import files
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -23,7 +22,7 @@ def test_nobody_waits_for_a_slow_disk_but_who_wants_to(
         assert may_go_on.wait(20)
         synced.append(path)
 
-    monkeypatch.setattr(files, "sync", slowly)
+    monkeypatch.setattr("tools.base.files.sync", slowly)
     monkeypatch.setattr(flusher_module, "EVERY_S", -1.0)
     flusher = Flusher()
     first, second = tmp_path / "first", tmp_path / "second"
