@@ -106,8 +106,8 @@ def _heaps(brought: Sequence[Brought]) -> dict[str, _Heap]:
     rows = [*chain.from_iterable([each.rows for each in brought])]
     givers = [at for at, each in enumerate(brought) for _ in each.rows]
     all_of_them = _Heap([row.values for row in rows], givers)
-    names = dict.fromkeys(name for each in brought for name in each.tables)
-    names |= dict.fromkeys(row.table for row in rows)
+    names = dict.fromkeys(chain.from_iterable([each.tables for each in brought]))
+    names |= dict.fromkeys([row.table for row in rows])
     if len(names) == 1:
         return dict.fromkeys(names, all_of_them)
     return {name: all_of_them.keep([row.table == name for row in rows]) for name in names}
