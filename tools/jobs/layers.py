@@ -177,6 +177,7 @@ class LayersJob(Job):
             logger.warning("the next activity waits for the database: %s", error)
             self._is_away = True
             return False
+        self._is_away = False
         return True
 
     def problem(self, harvest: Harvest) -> HarvestError | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base.text import did_you_mean
+from ..base.text import did_you_mean, one_line
 from ..engine.stage import Done, Found
 from ..engine.stage import Task as Leased
 from ..errors import GiveUp, HarvestError, RetryLater
@@ -32,7 +32,7 @@ ROWS, SKIPPED, DROPPED, STATUS = "rows ", "skipped ", "dropped ", "status "
 """How the names of counts begin."""
 NO_ADDRESS = "request: no address of the web"
 SCRIPTS = "pages with nothing but scripts"
-LONGEST_REASON = 80
+LONGEST_REASON, LONGEST_TOLD = 80, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Visit:
         except HarvestError:
             raise
         except Exception as error:
-            raise GiveUp(_told(error)) from error
+            raise GiveUp(_told(error, self._task.file)) from error
 
     def _sorted(self, page: Page, items: Iterable[Request | Row | Skipped]) -> Given:
         given = Given()
@@ -178,11 +178,12 @@ def _page(response: Response, options: LayerOptions) -> Page:
     return page
 
 
-def _told(error: Exception) -> str:
-    """With the place in the task's own file, as far as it is known."""
-    frames = [each for each in traceback.extract_tb(error.__traceback__)]
-    own = [each for each in frames if not each.filename.startswith(str(Path(__file__).parent))]
-    last = (own or frames)[-1]
-    # what was called from the task's file counts less than the line of the task
+def _told(error: Exception, file: Path | None) -> str:
+    """With the line of the task's own file that led to it, as far as that is known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if file is not None and Path(each.filename) == file]
+    ours = str(Path(__file__).parent)
+    others = [each for each in frames if not each.filename.startswith(ours)]
+    last = (own or others or frames)[-1]
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{Path(last.filename).name}:{last.lineno}: {said}"[:300]
+    return f"{Path(last.filename).name}:{last.lineno}: {one_line(said)}"[:LONGEST_TOLD]
