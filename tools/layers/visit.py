@@ -7,13 +7,11 @@ is told with its file and line.
 from __future__ import annotations
 
 import time
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ..base.text import did_you_mean, one_line
+from ..base.text import did_you_mean
 from ..engine.stage import Done, Found
 from ..engine.stage import Task as Leased
 from ..errors import GiveUp, HarvestError, RetryLater
@@ -25,6 +23,7 @@ from .kept import Answer, answer_of
 from .page import Page
 from .request import Layer, Request, identity_of, note_of, request_of
 from .task import LayerOptions, Skipped, Task
+from .told import told
 
 STAGE = "visit"
 GONE = (404, 410)
@@ -32,7 +31,7 @@ ROWS, SKIPPED, DROPPED, STATUS = "rows ", "skipped ", "dropped ", "status "
 """How the names of counts begin."""
 NO_ADDRESS = "request: no address of the web"
 SCRIPTS = "pages with nothing but scripts"
-LONGEST_REASON, LONGEST_TOLD = 80, 300
+LONGEST_REASON = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class Visit:
         except HarvestError:
             raise
         except Exception as error:
-            raise GiveUp(_told(error, self._task.file)) from error
+            raise GiveUp(told(error, self._task.file)) from error
 
     def _sorted(self, page: Page, items: Iterable[Request | Row | Skipped]) -> Given:
         given = Given()
@@ -176,14 +175,3 @@ def _page(response: Response, options: LayerOptions) -> Page:
         except GiveUp as error:
             raise RetryLater(str(error)) from error
     return page
-
-
-def _told(error: Exception, file: Path | None) -> str:
-    """With the line of the task's own file that led to it, as far as that is known."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [each for each in frames if file is not None and Path(each.filename) == file]
-    ours = str(Path(__file__).parent)
-    others = [each for each in frames if not each.filename.startswith(ours)]
-    last = (own or others or frames)[-1]
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{Path(last.filename).name}:{last.lineno}: {one_line(said)}"[:LONGEST_TOLD]
