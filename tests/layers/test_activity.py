@@ -113,6 +113,25 @@ def test_refill_and_a_class_of_its_own_wait_for_the_next_activity(tmp_path: Path
     assert sorted(site.paths) == ["/", "/a", "/extra", "/more"]
 
 
+def test_a_mistake_in_a_classs_own_steps_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Wrong(Notes):
+        def after(self, tables: Any) -> Iterable[Request]:
+            yield Request("note", "GET", tables.no_such_thing)
+
+    class Worse(Notes):
+        def create(self, tables: Any) -> None:
+            raise KeyError("x")
+
+    with Site({"/": listing("/a"), "/a": note("A")}) as site:
+        activity(Wrong(site.url), tmp_path)
+        assert "after activity 1: test_activity.py:" in caplog.text
+        assert seen(tmp_path).facts["activity_ended"] == "1"
+        with pytest.raises(UsageError, match=r"create: test_activity\.py:\d+: KeyError"):
+            activity(Worse(site.url), tmp_path / "worse")
+
+
 def test_the_first_requests_may_come_from_the_tasks_own_tables(tmp_path: Path) -> None:
     with Site({"/": listing("/a"), "/a": note("A")}) as site:
         task = Notes(site.url)

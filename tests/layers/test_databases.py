@@ -8,22 +8,28 @@ import random
 import signal
 import subprocess
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 import pytest
 
 from tests.layers.test_visit import Notes, listing, note
 from tests.support.command import run, start_in
-from tests.support.layers import activity, rows, seen
+from tests.support.layers import FLAGS, activity, rows, seen, settings_for
 from tests.support.mariadb_server import PASSWORD as MARIADB_PASSWORD
 from tests.support.mariadb_server import MariadbServer
 from tests.support.postgres_server import PASSWORD as POSTGRES_PASSWORD
 from tests.support.postgres_server import PostgresServer
 from tests.support.site import Asked, Page, Pages, Site
+from tools.archive.reader import read
+from tools.archive.record import Place
+from tools.engine.harvest import Harvest
+from tools.jobs.layers import opened
+from tools.layers.kept import FOLDER, kept_in
 from tools.tables.address import PASSWORD_VARIABLE
 from tools.tables.target import Target, open_target
 
@@ -44,6 +50,7 @@ next = [{{ to = "shelf", each = "a", url = "::attr(href)", carry = {{ shelf = ":
 [layers.shelf]
 next = [{{ to = "product", each = "a", url = "::attr(href)" }}]
 [layers.product]
+keep = true
 [[layers.product.rows]]
 table = "product"
 fields = {{ sku = {{ css = "h1::text", required = true }}, shelf = {{ carried = "shelf" }} }}
@@ -98,6 +105,12 @@ def test_killed_at_any_moment_its_rows_are_exact(tmp_path: Path, database: str) 
     assert done.returncode == 0, done.stderr
     with closing(open_target(database, tmp_path)) as target:
         assert exact(target)
+    state = tmp_path / "state-layers" / "shop"
+    kept = [*kept_in(state)]
+    assert len(kept) == len({each.request for each in kept}) == LISTS * EACH
+    for each in kept:
+        place = Place(each.file, each.offset, each.length)
+        assert b"<h1>" in read(state / FOLDER, place).body()
 
 
 def wait_for_work(site: Site, process: subprocess.Popen[str], pages: int) -> None:
@@ -138,3 +151,26 @@ def test_a_server_that_stops_and_starts_again_is_waited_for(
         activity(task, tmp_path)
     assert len(rows(task, tmp_path, "note", "title")) == 12
     assert seen(tmp_path).pools["failed"] == 0
+
+
+@pytest.mark.timeout(120)
+def test_an_activity_does_not_begin_before_the_server_answers(
+    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD_VARIABLE, POSTGRES_PASSWORD)
+    with Site({"/": listing("/a"), "/a": note("A")}) as site:
+        task = Notes(site.url)
+        task.database, task.every = postgres.database(), 600.0
+        settings, stop = settings_for(task, tmp_path), Event()
+        job = opened(settings, Namespace(**FLAGS), stop)
+        with closing(job), closing(Harvest(job, settings.pools_file, stop, 1, 5.0)) as run_:
+            job.open(run_)
+            run_.run()
+            postgres.stop("immediate")
+            try:
+                assert not job.is_ready()
+                assert job.next_round(run_) == pytest.approx(time.time() + 60, abs=10)
+            finally:
+                postgres.start()
+            assert job.is_ready()
+            assert job.next_round(run_) == pytest.approx(time.time() + 600, abs=10)

@@ -21,7 +21,7 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..errors import HarvestError, NothingHarvested, StateDamaged, Unavailable
 from ..layers import snapshot
-from ..layers.activity import Activity, first_requests
+from ..layers.activity import Activity, create_tables, first_requests
 from ..layers.kept import Kept
 from ..layers.store import Store
 from ..layers.suspicions import suspicions
@@ -108,7 +108,7 @@ class LayersJob(Job):
         pools.remember({ID: self._id, TABLES: "\n".join(self._tables)})
         self._open_archive()
         self._make_tables()
-        self._task.create(self._target)
+        create_tables(self._task, self._target)
         self._activity = Activity(self._task, self._stage, pools)
         self._visit.activity = self._activity.begin()
         self.seeds = found_of(self._task, first_requests(self._task, self._target))
@@ -178,6 +178,7 @@ class LayersJob(Job):
             logger.warning("the next activity waits for the database: %s", error)
             self._is_away = True
             return False
+        self._is_away = False
         return True
 
     def problem(self, harvest: Harvest) -> HarvestError | None:

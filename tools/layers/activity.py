@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 
 from ..engine.pools import Pools
 from ..engine.stage import Stage
-from ..errors import Unavailable
+from ..errors import HarvestError, Unavailable, UsageError
 from ..tables.target import Target
 from .request import Layer, Request
 from .task import Task
+from .told import told
 from .visit import found_of
 
 logger = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Activity:
         try:
             if "refill" in self._task.after_steps and self._task.refill:
                 given["refill"] = self.enter(self._refilled(tables))
-            if own := self.enter(self._whole(self._task.after(tables) or ())):
+            if own := self.enter(self._own(tables)):
                 given["after"] = own
         except Unavailable as error:
             logger.warning("the steps after activity %d are left out: %s", self.number, error)
@@ -106,10 +107,26 @@ class Activity:
         for refill in self._task.refill:
             yield from self._task.asked_by(tables.select(refill.query), refill.layer)
 
-    def _whole(self, requests: Iterable[Request]) -> Iterator[Request]:
-        for request in requests:
-            if (whole := request.on(self._task.base)) is not None:
-                yield whole
+    def _own(self, tables: Target) -> list[Request]:
+        """What a class asks for; its mistake does not keep the activity from its end."""
+        try:
+            found = [*(self._task.after(tables) or ())]
+        except HarvestError:
+            raise
+        except Exception as error:
+            logger.error("after activity %d: %s", self.number, told(error, self._task.file))
+            return []
+        return [whole for each in found if (whole := each.on(self._task.base)) is not None]
+
+
+def create_tables(task: Task, tables: Target) -> None:
+    """What a class does when its tables are there."""
+    try:
+        task.create(tables)
+    except HarvestError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{task.place}: create: {told(error, task.file)}") from error
 
 
 def first_requests(task: Task, tables: Target) -> Iterator[Request]:

@@ -7,11 +7,9 @@ is told with its file and line.
 from __future__ import annotations
 
 import time
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..base.text import did_you_mean
 from ..engine.stage import Done, Found
@@ -25,6 +23,7 @@ from .kept import Answer, answer_of
 from .page import Page
 from .request import Layer, Request, identity_of, note_of, request_of
 from .task import LayerOptions, Skipped, Task
+from .told import told
 
 STAGE = "visit"
 GONE = (404, 410)
@@ -99,7 +98,7 @@ class Visit:
         except HarvestError:
             raise
         except Exception as error:
-            raise GiveUp(_told(error)) from error
+            raise GiveUp(told(error, self._task.file)) from error
 
     def _sorted(self, page: Page, items: Iterable[Request | Row | Skipped]) -> Given:
         given = Given()
@@ -176,13 +175,3 @@ def _page(response: Response, options: LayerOptions) -> Page:
         except GiveUp as error:
             raise RetryLater(str(error)) from error
     return page
-
-
-def _told(error: Exception) -> str:
-    """With the place in the task's own file, as far as it is known."""
-    frames = [each for each in traceback.extract_tb(error.__traceback__)]
-    own = [each for each in frames if not each.filename.startswith(str(Path(__file__).parent))]
-    last = (own or frames)[-1]
-    # what was called from the task's file counts less than the line of the task
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{Path(last.filename).name}:{last.lineno}: {said}"[:300]

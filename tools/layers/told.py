@@ -1,0 +1,21 @@
+"""An exception of a user's class, in a line that says where in his file it came about."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from ..base.text import one_line
+
+LONGEST = 300
+
+
+def told(error: Exception, file: Path | None) -> str:
+    """With the line of the task's own file that led to it, as far as that is known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if file is not None and Path(each.filename) == file]
+    ours = str(Path(__file__).parent)
+    others = [each for each in frames if not each.filename.startswith(ours)]
+    last = (own or others or frames)[-1]
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{Path(last.filename).name}:{last.lineno}: {one_line(said)}"[:LONGEST]
