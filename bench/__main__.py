@@ -7,7 +7,20 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bench import dump, fetch, fields, graph, history, media, neo4j, pages, pools, shipping, tables
+from bench import (
+    dump,
+    fetch,
+    fields,
+    graph,
+    history,
+    layers,
+    media,
+    neo4j,
+    pages,
+    pools,
+    shipping,
+    tables,
+)
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
@@ -17,6 +30,7 @@ BENCHES = {
     "pools": pools.measure,
     "graph": graph.measure,
     "history": history.measure,
+    "layers": layers.measure,
     "neo4j": neo4j.measure,
     "media": media.measure,
     "shipping": shipping.measure,

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,18 +81,23 @@ def fetch(manual: Manual, say: Say) -> None:
     subprocess.run(["dpkg", "-x", package.name, "."], cwd=home, check=True, timeout=600)
 
 
+def served(manual: Manual, folder: Path) -> AbstractContextManager[Site]:
+    return served_folder(manual.root, manual.start, folder)
+
+
 @contextmanager
-def served(manual: Manual, folder: Path) -> Iterator[Site]:
+def served_folder(root: Path, start: str, folder: Path) -> Iterator[Site]:
+    """`folder` is made for the server's own files."""
     folder.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = folder / "nginx.conf"
     user = "" if os.geteuid() else "user root; "  # else its workers could not read our files
-    config.write_text(CONFIG.format(user=user, folder=folder, port=port, root=manual.root))
+    config.write_text(CONFIG.format(user=user, folder=folder, port=port, root=root))
     with subprocess.Popen(["nginx", "-c", str(config), "-e", str(folder / "errors")]) as process:
         try:
             _wait_for(port)
-            yield Site(f"http://127.0.0.1:{port}{manual.start}", folder / "access")
+            yield Site(f"http://127.0.0.1:{port}{start}", folder / "access")
         finally:
             process.terminate()
 

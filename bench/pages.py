@@ -10,15 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bench import pages_load
 from bench.manuals import CPPREFERENCE, POSTGRES, Manual, Site, fetch, served
 from bench.pages_peers import SCRAPY, commands, install
-from bench.report import RUNS, Bar, Row, Say, shown
-from bench.spent import Spent, timed
+from bench.report import RUNS, Bar, Row, Say
+from bench.spent import Spent, timed, told
 
 ROOT = Path(__file__).resolve().parent.parent
 AT_ONCE = 8
@@ -88,9 +87,3 @@ def compared(manual: Manual, bars: Bars, runs: Sequence[Mapping[str, Spent]]) ->
     yield Row(what, paces, "", 0, Bar(">=", bars.pages))
     memory = [each.mb for each in ours]
     yield Row(f"{manual.name}: memory", memory, " MB", 0, Bar("<", MOST_MB, " MB"))
-
-
-def told(spent: Sequence[Spent]) -> str:
-    cpu, wall = shown([each.cpu for each in spent], 1, " s"), median(each.wall for each in spent)
-    pace, mb = median(each.pace for each in spent), median(each.mb for each in spent)
-    return f"{cpu}, {pace:,.0f} pages/s of CPU, {wall:.1f} s in all, {mb:.0f} MB"

@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from bench.fetch import environment
+from bench.report import shown
 
 USAGE = Path(__file__).with_name("usage.py")
 LONGEST_RUN_S = 1800
@@ -27,6 +29,12 @@ class Spent(NamedTuple):
     @property
     def pace(self) -> float:
         return self.pages / self.cpu
+
+
+def told(spent: Sequence[Spent]) -> str:
+    cpu, wall = shown([each.cpu for each in spent], 1, " s"), median(each.wall for each in spent)
+    pace, mb = median(each.pace for each in spent), median(each.mb for each in spent)
+    return f"{cpu}, {pace:,.0f} pages/s of CPU, {wall:.1f} s in all, {mb:.0f} MB"
 
 
 def timed(command: Sequence[str], folder: Path, asked: Callable[[], int]) -> Spent:
