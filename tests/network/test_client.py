@@ -553,10 +553,11 @@ def test_a_host_gets_no_more_requests_than_its_limit_allows(
     new_client: Callable[..., Client], server: FaultServer
 ) -> None:
     client = new_client(limits={host(server): ("20/second",)})
+    begun = time.monotonic()
     all_at_once(8, lambda: [get(client, server, "/ok") for _ in range(6)])
     times = sorted(request.arrived for request in server.requests)
     assert len(times) == 48
-    assert times[-1] - times[0] >= 1.9
+    assert times[-1] - begun >= 1.9
     # On a busy machine a request may arrive late; without the limit all would within a moment.
     assert all(later - earlier > 0.5 for earlier, later in zip(times, times[20:], strict=False))
 
@@ -573,9 +574,10 @@ def test_every_try_counts_for_the_limit(
     new_client: Callable[..., Client], server: FaultServer
 ) -> None:
     client = new_client(tries=4, limits={host(server): ("3/second",)})
+    begun = time.monotonic()
     with pytest.raises(ServerTrouble):
         get(client, server, "/status/500")
-    assert server.requests[-1].arrived - server.requests[0].arrived >= 0.9
+    assert server.requests[-1].arrived - begun >= 0.9
 
 
 @pytest.mark.parametrize(
