@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class _Givers:
         self.sources = [each.source for each in brought]
         if not is_storable("".join(self.sources)):
             self.sources = list(map(storable, self.sources))
-        self.moments = [_moment(int(each.seen)) for each in brought]
+        self.moments = list(map(_moment, map(int, [each.seen for each in brought])))
         self.activities = [each.activity for each in brought]
 
     def columns(self, givers: list[int]) -> list[Sequence[Any]]:
@@ -104,10 +104,11 @@ def _portion(table: Table, heap: _Heap, givers: _Givers, misfits: Counter[str]) 
 
 def _heaps(brought: Sequence[Brought]) -> dict[str, _Heap]:
     rows = [*chain.from_iterable([each.rows for each in brought])]
-    givers = [at for at, each in enumerate(brought) for _ in each.rows]
+    counts = [len(each.rows) for each in brought]
+    givers = list(chain.from_iterable(map(repeat, range(len(brought)), counts)))
     all_of_them = _Heap([row.values for row in rows], givers)
-    names = dict.fromkeys(name for each in brought for name in each.tables)
-    names |= dict.fromkeys(row.table for row in rows)
+    names = dict.fromkeys(chain.from_iterable([each.tables for each in brought]))
+    names |= dict.fromkeys([row.table for row in rows])
     if len(names) == 1:
         return dict.fromkeys(names, all_of_them)
     return {name: all_of_them.keep([row.table == name for row in rows]) for name in names}

@@ -20,7 +20,7 @@ from .database import READERS, Database
 from .datatype import DataType
 
 CACHE_KB = 16_384
-CHECKPOINT_EVERY = 20_000  # rows
+CHECKPOINT_EVERY = 4000  # rows; a long log makes every page dear to find
 PATIENCE_MS = 10_000  # while another process writes
 TYPES: dict[str, types.TypeEngine[Any]] = {
     "text": types.Text(),
