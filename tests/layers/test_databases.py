@@ -168,6 +168,8 @@ def test_an_activity_does_not_begin_before_the_server_answers(
             run_.run()
             postgres.stop("immediate")
             try:
+                job.finish(run_)
+                assert job.problem(run_) is None and job.summary()
                 assert not job.is_ready()
                 assert job.next_round(run_) == pytest.approx(time.time() + 60, abs=10)
             finally:

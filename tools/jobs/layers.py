@@ -61,6 +61,7 @@ class LayersJob(Job):
         self._task: Task = task_in(settings)
         self._tables, self._past = tables, past
         self._opened = ExitStack()
+        self._counts: Mapping[str, TableCount] | None = None  # at the end
         self._is_away = False
         self._world = "the built-in task" if arguments.sample else "the task"
         layers = settings.layers
@@ -132,14 +133,24 @@ class LayersJob(Job):
         is_over = not (harvest.was_stopped or harvest.has_work())
         given = self._activity.end(self._target) if is_over else {}
         snapshot.write(self._settings.pools_file)
+        self._counts = self._counted_rows()
+        self._tell(harvest, is_over, given)
         try:
-            self._tell(harvest, is_over, given)
+            self._suspect(harvest)
+        except Unavailable as error:
+            logger.warning("whether rows are missing is not looked at: %s", error)
+
+    def _counted_rows(self) -> Mapping[str, TableCount] | None:
+        """None if the database does not answer now."""
+        try:
+            return self._target.counts(self._tables)
         except Unavailable as error:
             logger.warning("the rows are not counted: %s", error)
+            return None
 
     def _tell(self, harvest: Harvest, is_over: bool, given: Mapping[str, int]) -> None:
-        """One line for the log, and what seems to be wrong."""
-        rows = " ".join(f"{name}={count.rows}" for name, count in self._counts().items())
+        """One line for the log, and what was left out."""
+        rows = " ".join(f"{name}={each.rows}" for name, each in (self._counts or {}).items())
         pools = " ".join(f"{name}={count}" for name, count in harvest.pools.counts().items())
         steps = "".join(f" {step}={number}" for step, number in given.items())
         how = "ended" if is_over else "is interrupted"
@@ -147,7 +158,9 @@ class LayersJob(Job):
         logger.info("activity %d %s: rows %s; %s%s", number, how, rows, pools, steps)
         for reason, count in self._store.misfits.items():
             logger.warning("rows left out: %d x %s", count, reason)
-        wrong = suspicions(self._target, self._tables, number)
+
+    def _suspect(self, harvest: Harvest) -> None:
+        wrong = suspicions(self._target, self._tables, self._activity.number)
         harvest.pools.remember({CHECK: "\n".join(wrong)})
         for sentence in wrong:
             logger.warning("check the task, or the site has changed: %s", sentence)
@@ -184,7 +197,8 @@ class LayersJob(Job):
     def problem(self, harvest: Harvest) -> HarvestError | None:
         if harvest.was_stopped or self._task.every or self._task.at or self._arguments.limit:
             return None
-        if not self._tables or any(count.rows for count in self._counts().values()):
+        counts = self._counts
+        if not self._tables or counts is None or any(each.rows for each in counts.values()):
             return None
         return NothingHarvested(
             "no row was stored: `python history.py --failed` with its --state says why, "
@@ -196,9 +210,6 @@ class LayersJob(Job):
         self._opened.close()
 
     # --- how far it is ---------------------------------------------------------------------
-
-    def _counts(self) -> Mapping[str, TableCount]:
-        return self._target.counts(self._tables)
 
     def counted(self) -> Sequence[Counted]:
         return (Counted("rows", sum(self._store.rows.values()), "stored"),)
@@ -212,7 +223,7 @@ class LayersJob(Job):
 
     def summary(self) -> Sequence[Panel]:
         counts = self._pools.tally() if self._pools is not None else {}
-        rows = [(name, each.rows) for name, each in self._counts().items()]
+        rows = [(name, each.rows) for name, each in (self._counts or {}).items()]
         misfits = [(reason, number) for reason, number in self._store.misfits.most_common()]
         return (
             Panel("Rows", "table", rows),
