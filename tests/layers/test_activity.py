@@ -257,3 +257,13 @@ def test_by_the_clock_or_after_a_while_or_never(tmp_path: Path) -> None:
         task.every, task.at = 0.0, "0 6 * * *"
         moment = activity(task, tmp_path).moment  # type: ignore[attr-defined]
     assert moment % 86_400 == 6 * 3600 and 0 < moment - time.time() <= 86_400
+
+
+def test_nothing_but_its_files_is_left_open_after_an_activity(tmp_path: Path) -> None:
+    """What was written is in the file itself, for whoever copies it."""
+    with Site({"/": listing("/a"), "/a": note("A")}) as site:
+        task = Notes(site.url)
+        task.again = ["note"]
+        for _ in range(2):
+            activity(task, tmp_path)
+            assert not [*tmp_path.glob("items.db-*")]

@@ -302,9 +302,12 @@ def settings_of(cls: Any, where: str = "") -> Iterator[str]:
             yield where + each.name
 
 
+LEAVES = ("http.limits", "extend.servers", "databases")
+
+
 def names_in(table: dict[str, Any], where: str = "") -> Iterator[str]:
     for key, value in table.items():
-        if isinstance(value, dict) and where + key not in ("http.limits", "extend.servers"):
+        if isinstance(value, dict) and where + key not in LEAVES:
             yield from names_in(value, f"{where}{key}.")
         else:
             yield where + key
@@ -329,6 +332,7 @@ NO_DEFAULT = {
     "pages.password_file",
     "pages.headers_file",
     "pages.cookies",
+    "layers.password_file",
 }
 """Not set by default; TOML cannot write that, so the example shows some value or speaks of it."""
 

@@ -30,11 +30,11 @@ from ..layers.visit import Visit, found_of
 from ..settings import Settings
 from ..tables.declared import Table, tables_of
 from ..tables.rows import TableCount
-from ..tables.target import Target, open_target, visit_target
+from ..tables.target import Target, open_target
 from .layers_asking import asker_of, client_of, hosts_of
 from .layers_description import LAYERS
 from .layers_stored import DATABASE, TABLES
-from .layers_task import database_in, task_in
+from .layers_task import database_in, is_there, task_in
 from .layers_watch import Watch
 from .ownership import ID, Past
 from .silent_hosts import said_of
@@ -250,7 +250,7 @@ def opened(settings: Settings, arguments: Namespace, stop: Event) -> LayersJob:
     place = database.url, settings.state, database.password_file
     tables = tables_of(task.tables, f"{task.place}: tables")
     past = Past.of(settings.pools_file)
-    if (worked := past.counts.get("finished", 0)) and visit_target(*place) is None:
+    if (worked := past.counts.get("finished", 0)) and not is_there(database, settings):
         raise _lost(settings, worked)
     with ExitStack() as stack:
         target = stack.enter_context(closing(open_target(*place)))

@@ -14,9 +14,8 @@ from ..errors import UsageError
 from ..layers.settings import Database, LayersSettings, database_of
 from ..layers.task import Task
 from ..settings import Settings
-from ..tables.address import is_mysql, is_postgres
+from ..tables.address import is_mysql, is_postgres, sqlite_path
 from ..tables.declared import tables_of
-from ..tables.target import visit_target
 
 STAMP = "%Y%m%d_%H%M"
 
@@ -72,6 +71,11 @@ def is_server(url: str) -> bool:
     return is_postgres(url) or is_mysql(url)
 
 
+def is_there(database: Database, settings: Settings) -> bool:
+    """A file is, or a server may have it."""
+    return is_server(database.url) or sqlite_path(database.url, settings.state).exists()
+
+
 def plan(settings: Settings) -> Iterator[tuple[str, str]]:
     task, database = task_in(settings), database_in(settings)
     yield "task", f"{task.name} ({task.place}): {task.about}"
@@ -92,11 +96,9 @@ def tables_set_aside(settings: Settings) -> Sequence[str]:
     from ..tables.target import open_target
 
     database, task = database_in(settings), task_in(settings)
-    place = database.url, settings.state, database.password_file
-    target = visit_target(*place)
-    if target is None:
+    if not is_there(database, settings):
         return ()
-    target.close()
+    place = database.url, settings.state, database.password_file
     with closing(open_target(*place)) as target:
         moved = target.set_aside(time.strftime(STAMP), [*tables_of(task.tables)])
     return [f"the old table {old} is called {new} now" for old, new in moved.items()]

@@ -84,7 +84,7 @@ class Database(ABC):
             pass
 
     def close(self) -> None:
-        for engine in (self._writer, self._reader):
+        for engine in (self._reader, self._writer):
             if engine is not None:
                 engine.dispose()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, types
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from ..base.checkpoint import Checkpointer
+from ..base.checkpoint import CHECKPOINT, Checkpointer
 from ..base.place import Place
 from ..base.sqlite import reading, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable
@@ -76,9 +76,16 @@ class SqliteDatabase(Database):
         self._place()
 
     def close(self) -> None:
-        if self._checkpointer is not None:
-            self._checkpointer.close()
-        super().close()
+        """What was written is in the file, not only in its log. Whoever only reads cannot bring it
+        there, so the writer goes last."""
+        self._reader.dispose()
+        try:
+            if self._checkpointer is not None and self._writer is not None:
+                self._checkpointer.close()
+                with self._obeyed(), closing(self._writer.raw_connection()) as db:
+                    db.driver_connection.execute(CHECKPOINT)  # type: ignore[union-attr]
+        finally:
+            super().close()
 
     def is_mistake(self, error: Exception) -> bool:
         """SQLite has one name for what is wrong with a statement and with the file."""
