@@ -76,12 +76,12 @@ def test_the_catalogue_shows_every_task_and_ends(folder: Path) -> None:
     (folder / "tasks" / "broken.toml").write_text("about = 1")
     before = layers(folder)
     assert before.returncode == 0
-    broken, notes = before.stdout.splitlines()[1:]
-    assert "BROKEN" in broken
+    broken, notes, *mistakes = before.stdout.splitlines()[1:]
+    assert "cannot be run: see below" in broken
+    assert mistakes and all(each.startswith("tasks/broken.toml: ") for each in mistakes)
     assert notes.split()[:2] == ["2", "notes"] and "notes of a site" in notes
     assert layers(folder, "notes", "-q").returncode == 0
-    *_, after = layers(folder).stdout.splitlines()
-    assert re.search(r"notes +notes of a site +2 +0 +2 +1, ", after)
+    assert re.search(r"notes +notes of a site +2 +0 +2 +1, ", layers(folder).stdout)
 
 
 def test_without_a_folder_or_a_task_the_sentence_says_what_to_do(tmp_path: Path) -> None:

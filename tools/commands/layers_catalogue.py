@@ -13,7 +13,7 @@ from ..jobs.layers_stored import counts_in
 from ..journal.holder import running
 from ..journal.reader import look
 from ..layers.activity import ENDED_AT, NUMBER
-from ..layers.catalogue import load_tasks
+from ..layers.catalogue import Loaded, load_tasks
 from ..layers.task import Task
 from ..reports.tables import table
 from ..settings import Settings
@@ -31,6 +31,7 @@ class Entry(NamedTuple):
     last: str = "-"
     is_running: bool = False
     has_state: bool = False
+    mistakes: str = ""  # a line each, if it cannot be run
 
 
 def entries(settings: Settings, folder: Path | None, now: float | None = None) -> list[Entry]:
@@ -41,9 +42,9 @@ def entries(settings: Settings, folder: Path | None, now: float | None = None) -
     return [_entry(settings, name, task, moment) for name, task in tasks.items()]
 
 
-def _entry(settings: Settings, name: str, task: object, now: float) -> Entry:
+def _entry(settings: Settings, name: str, task: Loaded, now: float) -> Entry:
     if not isinstance(task, Task):
-        return Entry(name, f"BROKEN: {task}", "-")
+        return Entry(name, "cannot be run: see below", "-", mistakes=task.reason)
     entry = Entry(name, task.about, str(len(task.layers)))
     here = replace(settings, state=settings.layers.state / name)
     if not here.pools_file.exists():
@@ -89,7 +90,8 @@ def lines(found: Sequence[Entry], folder: Path) -> list[str]:
         )
         for number, each in enumerate(found, 1)
     ]
-    return table([HEAD, *rows], left=(1, 2, 6, 7))
+    mistakes = [line for each in found for line in each.mistakes.splitlines()]
+    return [*table([HEAD, *rows], left=(1, 2, 6, 7)), *map(plain, mistakes)]
 
 
 def ask(found: Sequence[Entry]) -> tuple[str, bool] | None:

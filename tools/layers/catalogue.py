@@ -56,7 +56,10 @@ def _known(tasks: dict[str, Loaded]) -> str:
 def load_tasks(folder: Path) -> dict[str, Loaded]:
     """All, by their names."""
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder} for tasks: make it, or set layers.folder")
+        raise UsageError(
+            f"there is no folder {folder} for tasks: make it and write one (docs/layers.md shows "
+            "how), or set layers.folder"
+        )
     tasks: dict[str, Loaded] = {}
     for name, task in sorted([*_declared(folder), *_classes(folder)], key=lambda pair: pair[0]):
         if other := tasks.get(name):
