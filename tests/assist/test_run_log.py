@@ -47,7 +47,10 @@ def test_a_good_run_says_how_it_began_and_how_it_ended(tmp_path: Path) -> None:
     assert f"INFO    Sheaf {VERSION} (Python 3." in first and "begins: main.py --source" in first
     for part in ("--limit 20; settings", "seeds=('/c/en/hub',)", "limit=20", "extend.images=0"):
         assert part in first, first
-    assert re.search(r"INFO    ended after \d+ s: done; to_fetch=\d+ .*finished=20 failed=0", last)
+    ended = (
+        r"INFO    ended after \d+ s: the limit is reached; .*; to_fetch=\d+ .*finished=20 failed=0"
+    )
+    assert re.search(ended, last)
 
 
 def test_a_run_that_ends_badly_says_why(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ CHANGES: dict[str, Change] = {
     "a kind of another version": lambda table: table.update(format=2, kind="pictures"),
     "a kind that is none": lambda table: table.update(format=2, kind=["archive"]),
     "media as an archive": lambda table: table.update(format=2, kind="archive"),
-    "newer format": lambda table: table.update(format=3, kind="media"),
+    "newer format": lambda table: table.update(format=4, kind="media"),
     "true as format": lambda table: table.update(format=True),
     "another batch": lambda table: table.update(batch=name_of(2)),
     "no volumes": lambda table: table.update(volumes=[]),

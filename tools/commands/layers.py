@@ -28,7 +28,6 @@ class JobCommand(harvest.JobCommand):
     Options = LayersOptions
 
     def run(self, options: LayersOptions) -> int:  # type: ignore[override]
-        options.requests = None
         if options.trial is None and options.layer is not None:
             raise UsageError("--layer goes with --try URL")
         if options.task is None and not options.sample and not self._chosen(options):
@@ -51,7 +50,7 @@ class JobCommand(harvest.JobCommand):
 
     def _chosen(self, options: LayersOptions) -> bool:
         """A task, by its user on a terminal; elsewhere the catalogue is all there is."""
-        from .layers_catalogue import ask, entries, lines
+        from .layers_catalogue import choose, entries, lines
 
         settings = flags.load(options)
         found = entries(settings, options.folder)
@@ -60,7 +59,7 @@ class JobCommand(harvest.JobCommand):
             raise UsageError("which task? Give its name: python main.py layers NAME ...")
         if not found or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return False
-        choice = ask(found)
+        choice = choose(found)
         if choice is None:
             return False
         options.task, options.fresh = choice

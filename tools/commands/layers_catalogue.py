@@ -94,7 +94,7 @@ def lines(found: Sequence[Entry], folder: Path) -> list[str]:
     return [*table([HEAD, *rows], left=(1, 2, 6, 7)), *map(plain, mistakes)]
 
 
-def ask(found: Sequence[Entry]) -> tuple[str, bool] | None:
+def choose(found: Sequence[Entry]) -> tuple[str, bool] | None:
     """A task by its number, and whether it begins anew; None if its user has thought better of it.
     What is wrong is asked for again."""
     try:

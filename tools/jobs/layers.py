@@ -31,7 +31,7 @@ from ..settings import Settings
 from ..tables.declared import Table, tables_of
 from ..tables.rows import TableCount
 from ..tables.target import Target, open_target
-from .layers_asking import asker_of, client_of, hosts_of
+from .layers_asking import asker_of, hosts_of, task_client
 from .layers_description import LAYERS
 from .layers_stored import DATABASE, TABLES
 from .layers_task import database_in, is_there, task_in
@@ -66,7 +66,7 @@ class LayersJob(Job):
         self._world = "the built-in task" if arguments.sample else "the task"
         layers = settings.layers
         self._hosts = hosts_of(settings, self._task)
-        self.client = client_of(settings, self._task, stop)
+        self.client = task_client(settings, self._task, stop)
         asker = asker_of(settings, self._task, self.client, self._hosts)
         self._visit = Visit(self._task, tables, asker)
         self.workers = {"visit": self._visit}

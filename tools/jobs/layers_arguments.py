@@ -22,3 +22,4 @@ def add_task_flags(to: argparse.ArgumentParser) -> None:
         "--try", dest="trial", metavar="URL", help="ask one page and show what it gives; no storing"
     )
     add("--layer", metavar="NAME", help="with --try: of which layer it is (the first)")
+    to.set_defaults(requests=None)  # a snapshot of requests, if --resume names one

@@ -33,7 +33,7 @@ def hosts_of(settings: Settings, task: Task) -> Hosts:
     )
 
 
-def client_of(settings: Settings, task: Task, stop: Event, more: Iterable[str] = ()) -> Client:
+def task_client(settings: Settings, task: Task, stop: Event, more: Iterable[str] = ()) -> Client:
     """Hosts that the task names may be anywhere; `more` are addresses its user typed."""
     rates = {**settings.http.limits, **task.limits.rates}
     patience = settings.layers.connect_timeout_s
@@ -66,5 +66,5 @@ class Trial:
 
 @contextmanager
 def trial_of(settings: Settings, task: Task, address: str) -> Iterator[Trial]:
-    with closing(client_of(settings, task, Event(), [address])) as client:
+    with closing(task_client(settings, task, Event(), [address])) as client:
         yield Trial(task, asker_of(settings, task, client, hosts_of(settings, task)))

@@ -24,11 +24,11 @@ WORKERS = 8
 class LayersDescription(Description):
     name = "layers"
     examples = (
-        "python main.py layers                     the catalogue of tasks; on a terminal it asks",
-        "python main.py layers shop                start tasks/shop.toml, or go on with it",
-        "python main.py layers shop --try URL      what one page gives; nothing is stored",
-        "python main.py layers shop --status       depths, rows and failures",
-        "python main.py layers --sample            the built-in shop, offline",
+        "python main.py layers                  the tasks; on a terminal it asks which",
+        "python main.py layers shop             start tasks/shop.toml, or go on with it",
+        "python main.py layers shop --try URL   what one page gives; nothing is stored",
+        "python main.py layers shop --status    depths, rows and failures",
+        "python main.py layers --sample         the built-in shop, offline",
     )
     stage_titles = {"visit": "pages visited"}  # noqa: RUF012
     series = (Series("rows", ROWS),)

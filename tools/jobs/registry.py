@@ -33,7 +33,7 @@ JOBS: dict[str, Entry] = {
     ),
     "layers": Entry(
         ".layers_description:LAYERS",
-        "ask sites by tasks, layer by layer, for rows of your tables; lists the tasks",
+        "ask sites for rows of your tables, layer by layer, as tasks say",
         "layers",
     ),
 }
