@@ -1,8 +1,6 @@
 """Manuals, crawled from a server and walked as files: the same pages, as deep, with the same words.
 
-A small one is made here. Those of others are packages of documentation, unpacked: by
-scripts/test-needs, by somebody else in the folder that SHEAF_TEST_MANUALS names, or installed.
-SHEAF_SWEEP=all crawls each of them whole.
+A small one is made here. SHEAF_SWEEP=all crawls each of those of others whole.
 """
 
 from __future__ import annotations
@@ -16,17 +14,15 @@ import pytest
 
 from tests.support.crawl import crawl, depths, rows
 from tests.support.file_walk import Folder
-from tests.support.needs import missing
+from tests.support.manuals import manual
 from tests.support.worlds.faults import Request, answer
 from tests.support.worlds.hostile_site import HostileSite
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-UNPACKED = Path(os.environ.get("SHEAF_TEST_MANUALS") or CACHE / "sheaf/manuals")
-MANUALS = {  # where the pages lie, which of them is the first, and how deep they are crawled
-    "python3.*-doc": ("usr/share/doc/python3.*/html", "/", [1]),
-    "postgresql-doc-*": ("usr/share/doc/postgresql-doc-*/html", "/", [1, 2, 3, 1000]),
-    "apache2-doc": ("usr/share/doc/apache2-doc/manual", "/en/index.html", [1]),
-    "cppreference-doc-en-html": ("usr/share/cppreference/doc/html", "/en/index.html", [1]),
+MANUALS = {  # where they begin, and how deep they are crawled
+    "python3.*-doc": ("/", [1]),
+    "postgresql-doc-*": ("/", [1, 2, 3, 1000]),
+    "apache2-doc": ("/en/index.html", [1]),
+    "cppreference-doc-en-html": ("/en/index.html", [1]),
 }
 SAMPLE = 50
 SWEEP = os.environ.get("SHEAF_SWEEP")
@@ -97,16 +93,5 @@ def test_a_small_manual(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MANUALS)
 def test_a_manual_of_others(name: str, tmp_path: Path) -> None:
-    place, start, most = MANUALS[name]
-    first = start.lstrip("/") or "index.html"
-    files = [
-        file
-        for root in (UNPACKED, *UNPACKED.glob("*"), Path("/"))
-        for file in root.glob(f"{place}/{first}")
-    ]
-    if not files:
-        missing(
-            f"{name} is not here: scripts/test-needs gets it; SHEAF_TEST_MANUALS names its folder"
-        )
-    folder = files[0].parents[first.count("/")]
-    compare(folder, start, tmp_path, [1, 2, 3, 1000] if SWEEP == "all" else most)
+    start, most = MANUALS[name]
+    compare(manual(name), start, tmp_path, [1, 2, 3, 1000] if SWEEP == "all" else most)
