@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -105,8 +106,9 @@ class Clock:
             self._set_back(now)
         self._latest = max(now, self._latest)
         for piece in self._pieces:
-            if piece.due <= now and piece.has_come(now):
-                self._begin(piece)
+            with suppress(OSError):  # no file is left for what the first slot imports: soon again
+                if piece.due <= now and piece.has_come(now):
+                    self._begin(piece)
 
     def run_soon(self, name: str) -> bool:
         """Do not wait for its slot; False if it runs already, or not at all."""

@@ -51,10 +51,14 @@ class _AboveTheBars(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = self.format(record)
-        from tqdm import tqdm  # whose import a quiet run need not wait for
-
+        # Who logs may be out of files: it imports nothing, and before tqdm is there no bar is.
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
         try:
-            tqdm.write(line, file=sys.stderr)
+            if bars is None:
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
+            else:
+                bars.write(line, file=sys.stderr)
         except BrokenPipeError:
             nobody_reads(sys.stderr)
         except OSError:  # whoever logs has something else to do
