@@ -294,3 +294,23 @@ def test_a_snapshot_of_the_state_is_gone_back_to(folder: Path, site: Site) -> No
     assert layers(folder, "notes", "-q").returncode == 6
     assert layers(folder, "notes", "--resume", copy, "-q").returncode == 0
     assert titles(folder) == ["A", "B"]
+
+
+def test_a_trial_shows_what_is_carried_whatever_it_is(folder: Path) -> None:
+    file = folder / "tasks" / "notes.toml"
+    carry = 'carry = { day = { constant = 2026-11-17 }, n = { constant = "1.50", as = "number" } }'
+    file.write_text(
+        file.read_text().replace('url = "::attr(href)"', f'url = "::attr(href)", {carry}')
+    )
+    done = layers(folder, "notes", "--try", "/")
+    assert done.returncode == 0, done.stderr
+    assert '{"day": "2026-11-17", "n": "1.50"}' in done.stdout
+
+
+@pytest.mark.parametrize("name", ["pools.db", "kept.db", "../notes/pools.db"])
+def test_rows_never_go_into_a_file_of_the_state(folder: Path, site: Site, name: str) -> None:
+    assert layers(folder, "notes", "-q").returncode == 0
+    write_task(folder, site, f'database = "sqlite:{name}"')
+    done = layers(folder, "notes")
+    assert done.returncode == 2 and "a file of the state itself" in done.stderr
+    assert titles(folder) == ["A", "B"]

@@ -59,7 +59,9 @@ def _show(task: Task, request: Request, status: int, given: Given) -> None:
     print(f"\nnext: {amount(len(given.next), 'request')}")
     for each in given.next[:MOST]:
         options = task.options(each.layer)
-        carried = json.dumps(dict(each.carried), ensure_ascii=False) if each.carried else ""
+        carried = (
+            json.dumps(dict(each.carried), ensure_ascii=False, default=str) if each.carried else ""
+        )
         print(f"  {plain(identity_of(each, task.forget, options.with_referer))} {plain(carried)}")
     _rest(len(given.next))
     for reason, number in given.skipped.items():
