@@ -314,3 +314,13 @@ def test_rows_never_go_into_a_file_of_the_state(folder: Path, site: Site, name: 
     done = layers(folder, "notes")
     assert done.returncode == 2 and "a file of the state itself" in done.stderr
     assert titles(folder) == ["A", "B"]
+
+
+def test_a_part_that_nothing_begins_with_says_so(folder: Path) -> None:
+    done = layers(folder, "notes", "--only", "note")
+    assert done.returncode == 2 and "nothing is asked first of note" in done.stderr
+    left = {"0": {"unvisited": [["note", "GET", "/a", None, []], ["note", "GET", "no:", None, []]]}}
+    (folder / "left.json").write_text(json.dumps(left))
+    done = layers(folder, "notes", "--only", "note", "--resume", "left.json")
+    assert done.returncode == 0 and "'no:' is not an address" in done.stderr
+    assert titles(folder, "notes.note") == ["A"]

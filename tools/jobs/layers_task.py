@@ -46,9 +46,19 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
     layers = replace(layers, task=task.name, only=only, loaded=task, database=database)
     home = f"{task.name}.{'.'.join(only)}" if only else task.name
     state = settings.state if given.get("state") is not None else layers.state / home
+    if only and not given.get("requests") and not (state / settings.pools_file.name).exists():
+        _check_beginning(task, only)
     _check_place(database_of(settings.databases, database, None).url, state, task)
     clock = replace(settings.clock, task_timeout_s=layers.task_timeout_s, scan_s=layers.scan_s)
     return replace(settings, layers=layers, state=state, clock=clock, attempts=task.attempts)
+
+
+def _check_beginning(task: Task, only: Sequence[str]) -> None:
+    if not task.start_from and not [*task.starts()]:
+        raise UsageError(
+            f"{task.place}: nothing is asked first of {', '.join(only)}: all of `start` is of other "
+            "layers; give start_from, or --resume FILE with a requests.json"
+        )
 
 
 def _check_place(url: str, state: Path, task: Task) -> None:

@@ -64,13 +64,21 @@ class Activity:
         return new + sum(self._pools.reopen_named(self._stage, group.uris) for group in found)
 
     def revive(self, requests: Iterable[Request]) -> int:
-        """As `enter`, and what had failed, too."""
-        found = found_of(self._task, (each for each in requests if self._has(each.layer)))
+        """As `enter`, and what had failed, too. What people wrote may be relative to the base."""
+        found = found_of(self._task, self._whole(requests))
         again = 0
         for group in found:
             for pool in ("finished", "failed"):
                 again += self._pools.reopen_named(self._stage, group.uris, pool)
         return again + self._pools.discover(*found)
+
+    def _whole(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for each in requests:
+            whole = each.on(self._task.base)
+            if whole is None:
+                logger.warning("%r is not an address of the web: it is left out", each.url[:200])
+            elif self._has(each.layer):
+                yield whole
 
     def _has(self, layer: Layer) -> bool:
         if layer in self._task.layers:

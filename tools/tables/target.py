@@ -102,9 +102,9 @@ class Target:
         """Rows whose columns are attributes: `row.sku`. Values stand in it as `:name`; nothing can
         be changed this way, and no other file opened."""
         if not QUESTION.match(sql):
-            raise UsageError(
-                f"{clipped(one_line(sql), 90)!r} is no query: it must begin with SELECT"
-            )
+            said = clipped(one_line(sql), 90)
+            hint = "it must begin with SELECT"
+            raise UsageError(f"{self.name} does not understand {said!r}: {hint}")
         with self._database.reading() as db, self._database.understood(sql):
             return list(db.execute(text(sql), values))
 
