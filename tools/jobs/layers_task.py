@@ -56,8 +56,8 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
 def _check_beginning(task: Task, only: Sequence[str]) -> None:
     if not task.start_from and not [*task.starts()]:
         raise UsageError(
-            f"{task.place}: nothing is asked first of {', '.join(only)}: all of `start` is of other "
-            "layers; give start_from, or --resume FILE with a requests.json"
+            f"{task.place}: nothing is asked first of {', '.join(only)}: all of `start` is of "
+            "other layers; give start_from, or --resume FILE with a requests.json"
         )
 
 
