@@ -137,7 +137,7 @@ class Harvest:
         self.pools.remember(next_round_of(os.getpid(), moment))
         latest = time.monotonic() + 1.01 * (moment - time.time()) + SET_BACK_S
         while not self.was_stopped and (
-            self.paused_since is not None or time.time() < moment and time.monotonic() < latest
+            self.paused_since is not None or (time.time() < moment and time.monotonic() < latest)
         ):
             self._obey(self._next_note())
         return not self.was_stopped
