@@ -272,16 +272,17 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         ('base = "http', f'workers = {"9" * 5000}\nbase = "http', "shop.toml: Exceeds the limit"),
         (".price::text", "p " * 50_000, "layers.detail.rows[0].fields.price.css: 'p p p"),
         ('url = "next"', f'url = "{"(" * 5000}"', "layers.api.next[0].url: '((("),
+        ("[layers.api]", '[layers."../api"]', "layers.../api: a layer's name must be without"),
         ("[tables.product]", "[limits]\ndelay = 5\n[tables.product]", "limits.delay: no such key"),
         ('["/"]', '[{ url = "/", json = { d = 2026-11-17 } }]', "start[0].json: "),
     ],
-    ids=["digits", "css", "jmespath", "limits", "date"],
+    ids=["digits", "css", "jmespath", "layer", "limits", "date"],
 )
 def test_what_would_break_whoever_reads_it_is_a_mistake_too(
     was: str, becomes: str, told: str
 ) -> None:
     assert was in SHOP
-    (said,) = mistakes_of(SHOP.replace(was, becomes))
+    said, *_ = mistakes_of(SHOP.replace(was, becomes))
     assert told in said
     assert len(said) < 400
 

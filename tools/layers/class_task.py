@@ -11,6 +11,7 @@ from ..base.text import did_you_mean, one_line, seconds_of
 from ..errors import UsageError
 from ..tables.declared import tables_of
 from .declared import is_cron
+from .declared_layer import LAYER_NAME, is_layer_name
 from .mistakes import Mistakes, Section, shown
 from .request import Request
 from .task import COOKIES, FORMATS, STEPS, LayerOptions, Limits, Refill, Task
@@ -79,8 +80,8 @@ def _check_values(task: Task, where: str, mistakes: Mistakes) -> None:
     for layer, deep in task.layers.items():
         if type(layer) not in (int, str) or type(deep) is not int or deep < 0:
             mistakes.add(f"{where}.layers", f"{shown(layer)}: {shown(deep)} is no layer and depth")
-        elif not str(layer) or any(each.isspace() for each in str(layer)):
-            mistakes.add(f"{where}.layers", f"{layer!r}: a layer's name must be without blanks")
+        elif not is_layer_name(str(layer)):
+            mistakes.add(f"{where}.layers", f"{layer!r}: {LAYER_NAME}")
     _check_layers(task, where, mistakes)
     _check_choices(task, where, mistakes)
     try:

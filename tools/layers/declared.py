@@ -15,7 +15,7 @@ from typing import Any
 from ..base.text import did_you_mean
 from ..errors import UsageError
 from ..tables.declared import Table, tables_of
-from .declared_layer import LAYER, options_of, rules_of
+from .declared_layer import LAYER, LAYER_NAME, is_layer_name, options_of, rules_of
 from .mistakes import Mistakes, Section, shown
 from .payload import pairs_of
 from .request import METHODS, Layer, Request
@@ -137,8 +137,8 @@ def _read_layers(task: DeclaredTask, section: Section) -> None:
         section.wrong("layers", "a task needs at least one: [layers.NAME]")
     sections = {name: layers.section(name, LAYER) for name in layers.said}
     for name in sections:
-        if not name or any(each.isspace() for each in name):
-            layers.wrong(name, "a layer's name must be without blanks")
+        if not is_layer_name(name):
+            layers.wrong(name, LAYER_NAME)
     task.layers = {
         name: each.whole("deep", position) for position, (name, each) in enumerate(sections.items())
     }
