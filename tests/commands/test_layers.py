@@ -321,7 +321,9 @@ def test_rows_never_go_into_a_file_of_the_state(folder: Path, site: Site, name: 
 def test_a_part_that_nothing_begins_with_says_so(folder: Path) -> None:
     done = layers(folder, "notes", "--only", "note")
     assert done.returncode == 2 and "nothing is asked first of note" in done.stderr
-    left = {"0": {"unvisited": [["note", "GET", "/a", None, []], ["note", "GET", "no:", None, []]]}}
+    left: dict[str, object] = {
+        "0": {"unvisited": [["note", "GET", "/a", None, []], ["note", "GET", "no:", None, []]]}
+    }
     (folder / "left.json").write_text(json.dumps(left))
     done = layers(folder, "notes", "--only", "note", "--resume", "left.json")
     assert done.returncode == 0 and "'no:' is not an address" in done.stderr
