@@ -328,3 +328,10 @@ def test_a_part_that_nothing_begins_with_says_so(folder: Path) -> None:
     done = layers(folder, "notes", "--only", "note", "--resume", "left.json")
     assert done.returncode == 0 and "'no:' is not an address" in done.stderr
     assert titles(folder, "notes.note") == ["A"]
+
+
+def test_a_trial_of_a_long_row_leaves_the_terminal_alone(folder: Path, site: Site) -> None:
+    site.pages["/long"] = f"<h1>{'x' * 100_000}</h1>"
+    done = layers(folder, "notes", "--try", "/long", "--layer", "note")
+    assert len(done.stdout) < 5000
+    assert "characters more" in done.stdout

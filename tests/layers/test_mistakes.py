@@ -273,10 +273,20 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         (".price::text", "p " * 50_000, "layers.detail.rows[0].fields.price.css: 'p p p"),
         ('url = "next"', f'url = "{"(" * 5000}"', "layers.api.next[0].url: '((("),
         ("[layers.api]", '[layers."../api"]', "layers.../api: a layer's name must be without"),
+        (
+            'as = "number"',
+            'as = "date", format = "%Q"',
+            "price.format: '%Q' is no format of a date",
+        ),
+        (
+            'as = "number"',
+            'as = "date", format = "%d%"',
+            "price.format: '%d%' is no format of a da",
+        ),
         ("[tables.product]", "[limits]\ndelay = 5\n[tables.product]", "limits.delay: no such key"),
         ('["/"]', '[{ url = "/", json = { d = 2026-11-17 } }]', "start[0].json: "),
     ],
-    ids=["digits", "css", "jmespath", "layer", "limits", "date"],
+    ids=["digits", "css", "jmespath", "layer", "directive", "stray", "limits", "date"],
 )
 def test_what_would_break_whoever_reads_it_is_a_mistake_too(
     was: str, becomes: str, told: str
