@@ -202,7 +202,9 @@ def test_it_waits_for_the_next_activity_and_can_be_stopped_meanwhile(
     status = layers(folder, "notes", "--status").stdout
     assert "activity 1 has ended, the next begins in" in status
     assert "running" in layers(folder).stdout
-    assert run("main.py", "stop", "--state", state).returncode == 0
+    write_task(folder, site, name="others")
+    assert layers(folder, "others", "-q").returncode == 0
+    assert run("main.py", "stop", cwd=folder).returncode == 0  # only one of them runs
     assert process.wait(30) == 0
     process.communicate()
     assert "not running" in history(state)
@@ -294,3 +296,42 @@ def test_a_snapshot_of_the_state_is_gone_back_to(folder: Path, site: Site) -> No
     assert layers(folder, "notes", "-q").returncode == 6
     assert layers(folder, "notes", "--resume", copy, "-q").returncode == 0
     assert titles(folder) == ["A", "B"]
+
+
+def test_a_trial_shows_what_is_carried_whatever_it_is(folder: Path) -> None:
+    file = folder / "tasks" / "notes.toml"
+    carry = 'carry = { day = { constant = 2026-11-17 }, n = { constant = "1.50", as = "number" } }'
+    file.write_text(
+        file.read_text().replace('url = "::attr(href)"', f'url = "::attr(href)", {carry}')
+    )
+    done = layers(folder, "notes", "--try", "/")
+    assert done.returncode == 0, done.stderr
+    assert '{"day": "2026-11-17", "n": "1.50"}' in done.stdout
+
+
+@pytest.mark.parametrize("name", ["pools.db", "kept.db", "../notes/pools.db"])
+def test_rows_never_go_into_a_file_of_the_state(folder: Path, site: Site, name: str) -> None:
+    assert layers(folder, "notes", "-q").returncode == 0
+    write_task(folder, site, f'database = "sqlite:{name}"')
+    done = layers(folder, "notes")
+    assert done.returncode == 2 and "a file of the state itself" in done.stderr
+    assert titles(folder) == ["A", "B"]
+
+
+def test_a_part_that_nothing_begins_with_says_so(folder: Path) -> None:
+    done = layers(folder, "notes", "--only", "note")
+    assert done.returncode == 2 and "nothing is asked first of note" in done.stderr
+    left: dict[str, object] = {
+        "0": {"unvisited": [["note", "GET", "/a", None, []], ["note", "GET", "no:", None, []]]}
+    }
+    (folder / "left.json").write_text(json.dumps(left))
+    done = layers(folder, "notes", "--only", "note", "--resume", "left.json")
+    assert done.returncode == 0 and "'no:' is not an address" in done.stderr
+    assert titles(folder, "notes.note") == ["A"]
+
+
+def test_a_trial_of_a_long_row_leaves_the_terminal_alone(folder: Path, site: Site) -> None:
+    site.pages["/long"] = f"<h1>{'x' * 100_000}</h1>"
+    done = layers(folder, "notes", "--try", "/long", "--layer", "note")
+    assert len(done.stdout) < 5000
+    assert "characters more" in done.stdout

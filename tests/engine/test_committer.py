@@ -314,3 +314,10 @@ def wait_for(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.001)
+
+
+def test_what_nobody_foresaw_ends_the_harvest_instead_of_leaving_it_waiting(pools: Pools) -> None:
+    (task,) = lease(pools, 1)
+    found = Found("fetch", ["\ud800"])  # no database takes half a character
+    _, fatal = settle(pools, lambda records: None, [(task, Done("finished", [found]))])
+    assert "a bug in Sheaf" in str(fatal)

@@ -14,6 +14,7 @@ from threading import Event, Timer
 import pytest
 
 from tests.jobs.second_job import WordsJob
+from tools.engine import harvest as harvests
 from tools.engine.harvest import Harvest
 from tools.journal.facts import next_round
 from tools.journal.reader import facts_in
@@ -56,6 +57,18 @@ def test_the_wait_ends_when_the_moment_has_come_and_is_told_to_who_looks(tmp_pat
         assert next_round(facts_in(tmp_path / "pools.db"), os.getpid()) == moment
     with harvest(tmp_path, run):
         assert next_round(facts_in(tmp_path / "pools.db"), os.getpid()) is None
+
+
+def test_a_clock_that_is_set_back_makes_the_wait_hardly_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harvests, "SET_BACK_S", 0.3)
+    begun, real = time.monotonic(), time.time
+    with harvest(tmp_path) as run:
+        moment = real() + 0.3
+        Timer(0.1, lambda: monkeypatch.setattr(time, "time", lambda: real() - 86_400)).start()
+        assert run.wait_until(moment)
+    assert 0.5 < time.monotonic() - begun < 10
 
 
 def test_the_wait_can_be_stopped(tmp_path: Path) -> None:

@@ -124,7 +124,30 @@ def test_a_mistake_in_a_classs_own_steps_is_told(
         def create(self, tables: Any) -> None:
             raise KeyError("x")
 
+    class Rubbish(Notes):
+        def after(self, tables: Any) -> Iterable[Any]:
+            return [None, "rubbish"]
+
+    class Writing(Notes):
+        def after(self, tables: Any) -> Iterable[Any]:
+            return tables.select("DROP TABLE note")  # type: ignore[no-any-return]
+
+    class Leaving(Notes):
+        def after(self, tables: Any) -> Iterable[Any]:
+            raise SystemExit(9)
+
+    class Unkept(Notes):
+        def after(self, tables: Any) -> Iterable[Any]:
+            return [Request("note", "JSON", "/a", payload=object())]
+
     with Site({"/": listing("/a"), "/a": note("A")}) as site:
+        for kind in (Rubbish, Writing, Leaving, Unkept):
+            state = tmp_path / kind.__name__
+            caplog.clear()
+            activity(kind(site.url), state)
+            assert "after activity 1: " in caplog.text
+            assert seen(state).facts["activity_ended"] == "1"
+            assert len(rows(kind(site.url), state, "note", "title")) == 1
         activity(Wrong(site.url), tmp_path)
         assert "after activity 1: test_activity.py:" in caplog.text
         assert seen(tmp_path).facts["activity_ended"] == "1"
@@ -211,6 +234,15 @@ def test_the_snapshot_is_read_by_people_and_puts_everything_back(tmp_path: Path)
         *("[", "[]", '{"0": []}', '{"0": {"visited": []}}', '{"0": {"failed": [1]}}'),
         '{"0": {"failed": [["a", "GET"]]}}',
         '{"0": {"failed": [["a", "PUT", "http://h/", null, []]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", 5, []]]}}',
+        '{"0": {"failed": [["a", "GET", 5, null, []]]}}',
+        '{"0": {"failed": [[["a"], "GET", "http://h/", null, []]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", null, 5]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", null, [], {"carried": 5}]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", null, [], {"encoding": [1]}]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", null, [], {"encoding": {"files": 5}}]]}}',
+        '{"0": {"failed": [["a", "GET", "http://h/", null, [], "xy"]]}}',
+        f'{{"0": {{"failed": [["a", "JSON", "http://h/", null, {"9" * 5000}]]}}}}',
     ],
 )
 def test_a_broken_snapshot_is_refused(tmp_path: Path, text: str) -> None:
@@ -267,3 +299,12 @@ def test_nothing_but_its_files_is_left_open_after_an_activity(tmp_path: Path) ->
         for _ in range(2):
             activity(task, tmp_path)
             assert not [*tmp_path.glob("items.db-*")]
+
+
+def test_a_query_that_is_none_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    with Site({"/": listing("/a"), "/a": note("A")}) as site:
+        task = Notes(site.url)
+        task.refill = [Refill("SELECT url FROM nothing", "note")]
+        with pytest.raises(UsageError, match="does not understand"):
+            activity(task, tmp_path)
+    assert site.paths == []

@@ -176,3 +176,39 @@ def test_a_broken_task_cannot_be_loaded_and_spoils_no_other(folder: Path) -> Non
     with pytest.raises(UsageError, match=r"other\.toml: layers"):
         load_task(folder, "other")
     assert load_task(folder, "shop").name == "shop"
+
+
+def test_a_mistake_has_its_line_in_a_folder_that_is_named_from_here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder / "odd.py").write_text("\n1 / 0\n", encoding="utf-8")
+    (folder / "odder.py").write_text("\n\ndef (:\n", encoding="utf-8")
+    tasks = load_tasks(Path(folder.name))
+    assert f"{folder.name}/odd.py:2: ZeroDivisionError" in str(tasks["odd"])
+    assert f"{folder.name}/odder.py:3: SyntaxError" in str(tasks["odder"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name = 5",
+        "again = [[1]]",
+        "about = property(lambda self: 1 / 0)",
+        "def __init__(self): raise SystemExit(4)",
+        'limits = Limits(delay_s="x")',
+        "layer_options = {0: LayerOptions(status=200)}",
+        "every = 5; at = '0 6 * * *'",
+        'tables = {"hit": {"columns": {5: "TEXT"}}}',
+        "layers = {0: 0, '0': 1}",
+    ],
+)
+def test_a_class_that_cannot_even_be_looked_at_spoils_no_other(folder: Path, line: str) -> None:
+    text = BRANDS.replace("LayerOptions,", "LayerOptions, Limits,").replace(
+        "class Brands", "class Odd"
+    )
+    (folder / "odd.py").write_text(text.replace("    own = 7", f"    {line}"), encoding="utf-8")
+    tasks = load_tasks(folder)
+    assert isinstance(tasks["odd"], Broken)
+    assert "odd.py" in tasks["odd"].reason
+    assert not isinstance(tasks["brands"], Broken)

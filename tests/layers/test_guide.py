@@ -38,3 +38,16 @@ def test_the_task_of_the_guide_gives_its_table(tmp_path: Path) -> None:
         ("978-1", "The road", 12.5, "Travel"),
         ("978-2", "The sea", 7.0, "Travel"),
     ]
+
+
+@pytest.mark.timeout(60)
+def test_the_class_of_the_guide_gives_its_table(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    pages = {"/": "<a href='/b/1'>x</a>", "/b/1": "<h1>The road</h1>"}
+    with Site(pages) as site:
+        assert BASE in text
+        (tmp_path / "own.py").write_text(text.replace(BASE, site.url), "utf-8")
+        task = load_task(tmp_path, "titles")
+        activity(task, tmp_path / "state")
+        stored = rows(task, tmp_path / "state", "title", "url", "title")
+        assert stored == [(f"{site.url}b/1", "The road")]

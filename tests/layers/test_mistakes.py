@@ -264,3 +264,42 @@ def test_a_task_without_layers() -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no folder .* for tasks"):
         load_tasks(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "told"),
+    [
+        ('base = "http', f'workers = {"9" * 5000}\nbase = "http', "shop.toml: Exceeds the limit"),
+        (".price::text", "p " * 50_000, "layers.detail.rows[0].fields.price.css: 'p p p"),
+        ('url = "next"', f'url = "{"(" * 5000}"', "layers.api.next[0].url: '((("),
+        ("[layers.api]", '[layers."../api"]', "layers.../api: a layer's name must be without"),
+        (
+            'as = "number"',
+            'as = "date", format = "%Q"',
+            "price.format: '%Q' is no format of a date",
+        ),
+        (
+            'as = "number"',
+            'as = "date", format = "%d%"',
+            "price.format: '%d%' is no format of a da",
+        ),
+        ("[tables.product]", "[limits]\ndelay = 5\n[tables.product]", "limits.delay: no such key"),
+        ('["/"]', '[{ url = "/", json = { d = 2026-11-17 } }]', "start[0].json: "),
+    ],
+    ids=["digits", "css", "jmespath", "layer", "directive", "stray", "limits", "date"],
+)
+def test_what_would_break_whoever_reads_it_is_a_mistake_too(
+    was: str, becomes: str, told: str
+) -> None:
+    assert was in SHOP
+    said, *_ = mistakes_of(SHOP.replace(was, becomes))
+    assert told in said
+    assert len(said) < 400
+
+
+def test_no_mistake_steers_a_terminal_and_they_do_not_go_on_forever() -> None:
+    keys = "".join(f'"\\u001b[31m{number}" = 1\n' for number in range(5000))
+    said = mistakes_of(keys + SHOP)
+    assert all(line.isprintable() for line in said)
+    assert len(said) < 60
+    assert "more" in said[-1]

@@ -289,3 +289,58 @@ def test_deepest_first_and_oldest_first_within_a_depth(tmp_path: Path) -> None:
         task.workers = 1
         activity(task, tmp_path)
     assert site.paths == ["/", "/a", "/c", "/b"]
+
+
+class Rude(Notes):
+    """Its work is whatever a test says."""
+
+    given: Any = ()
+
+    def work(self, request: Request, page: Page) -> Iterable[Request | Row | Skipped]:
+        if request.layer == "list":
+            yield from self.given()
+        else:
+            yield Row("note", url=request.url, title="x")
+
+
+class Unsaid(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (lambda: _raise(SystemExit(5)), "SystemExit: 5"),
+        (lambda: _raise(Unsaid()), "Unsaid"),
+        (lambda: [Request([], "GET", "/a")], "TypeError: a layer"),  # type: ignore[arg-type]
+        (lambda: [Request("note", "GET", None)], "TypeError: an address"),  # type: ignore[arg-type]
+        (lambda: [Request("note", "JSON", "/a", payload=object())], "cannot be kept"),
+        (lambda: [Request("note", carried={"n": 10**5000}, url="/a")], "cannot be kept"),
+    ],
+    ids=["exit", "unsaid", "layer", "address", "payload", "carried"],
+)
+def test_whatever_a_classs_work_does_fails_that_request_alone(
+    tmp_path: Path, given: Any, reason: str
+) -> None:
+    with Site({"/": "x"}) as site:
+        task = Rude(site.url)
+        task.given = given
+        activity(task, tmp_path)
+    (told,) = failures(tmp_path).values()
+    assert reason in told
+    assert "a bug in Sheaf" not in told
+
+
+def test_half_a_character_in_what_is_sent_is_asked_for_all_the_same(tmp_path: Path) -> None:
+    with Site({"/": "x", "/a": "y"}) as site:
+        task = Rude(site.url)
+        task.given = lambda: [Request("note", "JSON", "/a", payload={"token": "\ud800"})]
+        activity(task, tmp_path)
+    assert failures(tmp_path) == {}
+    assert len(rows(task, tmp_path, "note", "url")) == 1

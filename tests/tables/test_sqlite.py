@@ -26,6 +26,25 @@ class TestSqlite(TargetContract):
             target.write([brought(product("A"))])
         assert not (folder / "shop.db").exists()
 
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            *("DELETE FROM product", "DROP TABLE product", "PRAGMA journal_mode = DELETE", "", ";"),
+            "ATTACH 'other.db' AS other",
+            "WITH old AS (SELECT 1) DELETE FROM product",
+            "SELECT 1; DROP TABLE product",
+        ],
+    )
+    def test_a_query_changes_nothing_and_opens_nothing(
+        self, target: Target, folder: Path, sql: str
+    ) -> None:
+        target.write([brought(product("A"))])
+        before = sorted(each.name for each in folder.iterdir())
+        with pytest.raises(UsageError):
+            target.select(sql)
+        assert len(target.select("-- all\n/* of\nthem */ select sku FROM product")) == 1
+        assert sorted(each.name for each in folder.iterdir()) == before
+
     def test_there_is_nothing_to_visit(self, folder: Path) -> None:
         assert visit_target("sqlite:none.db", folder) is None
         assert not (folder / "none.db").exists()

@@ -25,6 +25,7 @@ PLACES: dict[str, dict[str, Any]] = {
     },
     "media": {"metavar": "DIR", "help": "where media files go (m)"},
 }
+TOLD = ("pause", "resume", "stop")  # commands to a harvest that runs
 OF_SETTINGS = (
     *("source", "graph", "media", "state", "limit", "depth", "fetch_workers", "extend_workers"),
 )
@@ -107,6 +108,7 @@ def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
     from dataclasses import replace
 
     from ..jobs.registry import DEFAULT, JOBS, job_named
+    from ..journal.holder import running
 
     def at(job: str) -> Settings:
         return replace(settings, state=job_named(job).home(settings))
@@ -120,6 +122,8 @@ def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
     homes = [(job, home) for job in JOBS for home in job_named(job).homes(settings)]
     begun = [each for each in homes if replace(settings, state=each[1]).pools_file.exists()]
     found = {home: job for job, home in reversed(begun)}  # of two in one place the first
+    if given.get("verb") in TOLD:  # only one that runs can be meant
+        found = {home: job for home, job in found.items() if running(home)} or found
     if len(found) > 1:
         named = ", ".join(_meant(job, home, homes) for home, job in reversed(found.items()))
         raise UsageError(f"there are several harvests here; say which one is meant: {named}")

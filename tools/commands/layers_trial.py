@@ -17,6 +17,7 @@ from ..settings import Settings
 from .sample_world import in_sample_world
 
 MOST = 20  # of a kind: the rest is counted
+LONGEST = 2000  # characters of a row
 
 
 def show_trial(settings: Settings, options: Namespace) -> int:
@@ -54,18 +55,25 @@ def _show(task: Task, request: Request, status: int, given: Given) -> None:
         rows = [row for row in given.rows if row.table == name]
         print(f"\n{plain(name)}: {amount(len(rows), 'row')}")
         for row in rows[:MOST]:
-            print(f"  {plain(json.dumps(dict(row.values), ensure_ascii=False, default=str))}")
+            print(f"  {_short(json.dumps(dict(row.values), ensure_ascii=False, default=str))}")
         _rest(len(rows))
     print(f"\nnext: {amount(len(given.next), 'request')}")
     for each in given.next[:MOST]:
         options = task.options(each.layer)
-        carried = json.dumps(dict(each.carried), ensure_ascii=False) if each.carried else ""
-        print(f"  {plain(identity_of(each, task.forget, options.with_referer))} {plain(carried)}")
+        carried = (
+            json.dumps(dict(each.carried), ensure_ascii=False, default=str) if each.carried else ""
+        )
+        print(f"  {plain(identity_of(each, task.forget, options.with_referer))} {_short(carried)}")
     _rest(len(given.next))
     for reason, number in given.skipped.items():
         if number:
             print(f"skipped: {plain(reason)} ({number:,})")
     print("nothing was stored (--try)")
+
+
+def _short(text: str) -> str:
+    more = len(text) - LONGEST
+    return plain(text[:LONGEST]) + (f" ... and {more:,} characters more" if more > 0 else "")
 
 
 def _rest(number: int) -> None:

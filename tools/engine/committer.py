@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from ..errors import Fatal, Unavailable
+from ..errors import Fatal, StopHarvest, Unavailable
 from .pools import Pools
 from .stage import Done, Task
 
@@ -110,6 +110,9 @@ class Committer(Thread):
                     self._settle(batch)
             except Fatal as error:
                 self._on_fatal(error)
+            except Exception as error:  # a bug here would leave everybody waiting
+                logger.exception("the settler")
+                self._on_fatal(StopHarvest(f"a bug in Sheaf: {error!r}"))
             if then is None:
                 return
             then()

@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.2
 FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
+SET_BACK_S = 60.0  # so far behind, and 1 %, a wall clock may be: more was not its drift
 DONE, NOTHING_LEFT = USUAL = ("done", "nothing was left to do")
 NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: "", NEXT_ROUND: ""}
 
@@ -132,9 +133,12 @@ class Harvest:
 
     def wait_until(self, moment: float) -> bool:
         """After a round nothing is handed out until then, by the wall clock, or longer if it makes
-        a pause. False if somebody stops it meanwhile."""
+        a pause; a clock that is set back makes it hardly longer. False if somebody stops it."""
         self.pools.remember(next_round_of(os.getpid(), moment))
-        while not self.was_stopped and (time.time() < moment or self.paused_since is not None):
+        latest = time.monotonic() + 1.01 * (moment - time.time()) + SET_BACK_S
+        while not self.was_stopped and (
+            self.paused_since is not None or (time.time() < moment and time.monotonic() < latest)
+        ):
             self._obey(self._next_note())
         return not self.was_stopped
 

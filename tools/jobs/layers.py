@@ -238,8 +238,9 @@ class LayersJob(Job):
 
 def _lost(settings: Settings, worked: int) -> StateDamaged:
     return StateDamaged(
-        f"{hidden(settings.layers.database)} has no tables of this task, though {worked:,} "
-        "requests are finished: bring back the database that its rows went into, or begin "
+        f"{hidden(settings.layers.database)} has no tables of this task "
+        f"({', '.join(task_in(settings).tables)}), though {worked:,} requests are finished: bring "
+        "back the database that its rows went into, or their old names into the task, or begin "
         "anew with --fresh"
     )
 

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from ..base.credentials import hidden
 from ..base.text import amount, did_you_mean, duration
@@ -17,6 +18,7 @@ from ..settings import Settings
 from ..tables.address import is_mysql, is_postgres, sqlite_path
 from ..tables.declared import tables_of
 
+OWN_FILES = ("pools.db", "kept.db", "requests.json", "LOCK", "log")
 STAMP = "%Y%m%d_%H%M"
 
 
@@ -40,13 +42,33 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
         parse(task.at, f"{task.place}: activity.at")
     if given.get("delay_s") is not None:
         layers = replace(layers, delay_s=given["delay_s"])
-    layers = replace(
-        layers, task=task.name, only=only, loaded=task, database=layers.database or task.database
-    )
+    database = layers.database or task.database
+    layers = replace(layers, task=task.name, only=only, loaded=task, database=database)
     home = f"{task.name}.{'.'.join(only)}" if only else task.name
     state = settings.state if given.get("state") is not None else layers.state / home
+    if only and not given.get("requests") and not (state / settings.pools_file.name).exists():
+        _check_beginning(task, only)
+    _check_place(database_of(settings.databases, database, None).url, state, task)
     clock = replace(settings.clock, task_timeout_s=layers.task_timeout_s, scan_s=layers.scan_s)
     return replace(settings, layers=layers, state=state, clock=clock, attempts=task.attempts)
+
+
+def _check_beginning(task: Task, only: Sequence[str]) -> None:
+    if not task.start_from and not [*task.starts()]:
+        raise UsageError(
+            f"{task.place}: nothing is asked first of {', '.join(only)}: all of `start` is of "
+            "other layers; give start_from, or --resume FILE with a requests.json"
+        )
+
+
+def _check_place(url: str, state: Path, task: Task) -> None:
+    """Rows and the record of what was asked are never one file."""
+    if not is_server(url) and url.startswith("sqlite:"):
+        path = sqlite_path(url, state).absolute()
+        if path.parent.resolve() == state.absolute().resolve() and path.name in OWN_FILES:
+            raise UsageError(
+                f"{task.place}: {url} is a file of the state itself: take another name"
+            )
 
 
 def _layer(task: Task, name: str) -> str | int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from ..engine.pools import Pools
 from ..engine.stage import Stage
-from ..errors import HarvestError, Unavailable, UsageError
+from ..errors import GiveUp, HarvestError, Unavailable, UsageError
 from ..tables.target import Target
 from .request import Layer, Request
 from .task import Task
@@ -64,13 +64,21 @@ class Activity:
         return new + sum(self._pools.reopen_named(self._stage, group.uris) for group in found)
 
     def revive(self, requests: Iterable[Request]) -> int:
-        """As `enter`, and what had failed, too."""
-        found = found_of(self._task, (each for each in requests if self._has(each.layer)))
+        """As `enter`, and what had failed, too. What people wrote may be relative to the base."""
+        found = found_of(self._task, self._whole(requests))
         again = 0
         for group in found:
             for pool in ("finished", "failed"):
                 again += self._pools.reopen_named(self._stage, group.uris, pool)
         return again + self._pools.discover(*found)
+
+    def _whole(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for each in requests:
+            whole = each.on(self._task.base)
+            if whole is None:
+                logger.warning("%r is not an address of the web: it is left out", each.url[:200])
+            elif self._has(each.layer):
+                yield whole
 
     def _has(self, layer: Layer) -> bool:
         if layer in self._task.layers:
@@ -86,7 +94,7 @@ class Activity:
         try:
             if "refill" in self._task.after_steps and self._task.refill:
                 given["refill"] = self.enter(self._refilled(tables))
-            if own := self.enter(self._own(tables)):
+            if own := self._entered(tables):
                 given["after"] = own
         except Unavailable as error:
             logger.warning("the steps after activity %d are left out: %s", self.number, error)
@@ -107,16 +115,25 @@ class Activity:
         for refill in self._task.refill:
             yield from self._task.asked_by(tables.select(refill.query), refill.layer)
 
-    def _own(self, tables: Target) -> list[Request]:
+    def _entered(self, tables: Target) -> int:
         """What a class asks for; its mistake does not keep the activity from its end."""
         try:
-            found = [*(self._task.after(tables) or ())]
+            found = [_request(each) for each in self._task.after(tables) or ()]
+            asked = [whole for each in found if (whole := each.on(self._task.base)) is not None]
+            return self.enter(asked)
+        except (UsageError, GiveUp) as error:
+            logger.error("after activity %d: %s", self.number, error)
         except HarvestError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             logger.error("after activity %d: %s", self.number, told(error, self._task.file))
-            return []
-        return [whole for each in found if (whole := each.on(self._task.base)) is not None]
+        return 0
+
+
+def _request(given: object) -> Request:
+    if not isinstance(given, Request):
+        raise TypeError(f"after gave {type(given).__name__}, which is no request")
+    return given
 
 
 def create_tables(task: Task, tables: Target) -> None:
@@ -125,12 +142,14 @@ def create_tables(task: Task, tables: Target) -> None:
         task.create(tables)
     except HarvestError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{task.place}: create: {told(error, task.file)}") from error
 
 
 def first_requests(task: Task, tables: Target) -> Iterator[Request]:
     """Those the task names, and those its query finds in its tables."""
+    for refill in task.refill:  # days later is too late to hear of a mistake
+        tables.select(f"EXPLAIN {refill.query}")
     yield from task.starts()
     if task.start_from:
         yield from task.asked_by(tables.select(task.start_from))

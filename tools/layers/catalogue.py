@@ -20,6 +20,7 @@ from ..errors import UsageError
 from .class_task import checked
 from .declared import declared_task
 from .task import Task
+from .told import is_same, said_by
 
 NAME = re.compile(r"[\w][\w.-]{0,99}")
 MODULES = "_tasks_of_"
@@ -81,8 +82,8 @@ def _declared(folder: Path) -> Iterator[tuple[str, Loaded]]:
             yield name, Broken(name, file, str(error))
 
 
-def _require_name(name: str, file: Path) -> None:
-    if not NAME.fullmatch(name):
+def _require_name(name: object, file: Path) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(f"{file}: {name!r} must be letters, digits, _ . - to be a task's name")
 
 
@@ -96,12 +97,15 @@ def _classes(folder: Path) -> Iterator[tuple[str, Loaded]]:
             yield file.stem, Broken(file.stem, file, str(error))
             continue
         for kind in classes:
-            name = kind.name or kind.__name__.lower()
+            said = kind.name or kind.__name__.lower()
+            name = said if isinstance(said, str) else kind.__name__.lower()
             try:
-                _require_name(name, file)
+                _require_name(said, file)
                 yield name, checked(kind, name, file)
             except UsageError as error:
                 yield name, Broken(name, file, str(error))
+            except (Exception, SystemExit) as error:  # of its own code, while it is looked at
+                yield name, Broken(name, file, _told(file, error))
 
 
 def _classes_in(module: ModuleType) -> Sequence[type[Task]]:
@@ -144,11 +148,13 @@ def _on_path(folder: Path) -> Iterator[None]:
 
 def _told(file: Path, error: BaseException) -> str:
     line: int | None = None
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == file:
+    if isinstance(error, SyntaxError) and is_same(error.filename, file):
         line = error.lineno
     else:
         frames = traceback.extract_tb(error.__traceback__)
-        line = next((each.lineno for each in reversed(frames) if Path(each.filename) == file), None)
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
+        line = next(
+            (each.lineno for each in reversed(frames) if is_same(each.filename, file)), None
+        )
+    said = error.msg if isinstance(error, SyntaxError) else said_by(error)
     place = f"{file}:{line}" if line else str(file)
     return f"{place}: {type(error).__name__}: {one_line(said)}"

@@ -11,7 +11,8 @@ from ..base.text import did_you_mean, one_line, seconds_of
 from ..errors import UsageError
 from ..tables.declared import tables_of
 from .declared import is_cron
-from .mistakes import Mistakes, shown
+from .declared_layer import LAYER_NAME, is_layer_name
+from .mistakes import Mistakes, Section, shown
 from .request import Request
 from .task import COOKIES, FORMATS, STEPS, LayerOptions, Limits, Refill, Task
 
@@ -79,8 +80,8 @@ def _check_values(task: Task, where: str, mistakes: Mistakes) -> None:
     for layer, deep in task.layers.items():
         if type(layer) not in (int, str) or type(deep) is not int or deep < 0:
             mistakes.add(f"{where}.layers", f"{shown(layer)}: {shown(deep)} is no layer and depth")
-        elif not str(layer) or any(each.isspace() for each in str(layer)):
-            mistakes.add(f"{where}.layers", f"{layer!r}: a layer's name must be without blanks")
+        elif not is_layer_name(str(layer)):
+            mistakes.add(f"{where}.layers", f"{layer!r}: {LAYER_NAME}")
     _check_layers(task, where, mistakes)
     _check_choices(task, where, mistakes)
     try:
@@ -112,13 +113,29 @@ def _check_choices(task: Task, where: str, mistakes: Mistakes) -> None:
         place = f"{where}.layer_options[{layer!r}]"
         if isinstance(options, LayerOptions):
             _check_names([options.format], FORMATS, place, mistakes)
+            if not isinstance(options.status, tuple | list) or not options.status:
+                mistakes.add(place, f"status must be like (200, 404), not {shown(options.status)}")
         else:
             mistakes.add(place, f"must be LayerOptions(...), not {shown(options)}")
     if task.at and not is_cron(task.at):
         mistakes.add(f"{where}.at", f'{task.at!r} is not five fields of cron, such as "0 6 * * *"')
+    if task.at and task.every:
+        mistakes.add(f"{where}.at", "every is given too: leave one of them out")
+    _check_limits(task.limits, f"{where}.limits", mistakes)
     for name in ("workers", "attempts"):
         if getattr(task, name) < 1:
             mistakes.add(f"{where}.{name}", "must be 1 or more")
+
+
+def _check_limits(limits: Limits, place: str, mistakes: Mistakes) -> None:
+    said = {"delay_s": limits.delay_s, "per_host": limits.per_host, **limits.rates}
+    section = Section(
+        {key: each for key, each in said.items() if each is not None}, place, mistakes
+    )
+    section.number("delay_s", None)
+    section.whole("per_host", None, 1, 100)
+    for host in limits.rates:
+        section.texts(host)
 
 
 def _check_names(

@@ -134,6 +134,16 @@ def as_date(value: Any, page: Page, format: str | None = None) -> str | None:
     return None
 
 
+def date_fault(format: str) -> str | None:
+    """Why nothing could ever be read by this format."""
+    try:
+        datetime.strptime("", format)
+    except ValueError as error:
+        said = str(error)
+        return None if "does not match" in said else f"{format!r} is no format of a date ({said})"
+    return None
+
+
 def _iso(moment: datetime, with_time: bool) -> str:
     return moment.isoformat() if with_time else moment.date().isoformat()
 

@@ -1,4 +1,8 @@
-"""Cookies of one task: what its sites set is sent back to them, as long as the process lives."""
+"""Cookies of one task: what its sites set is sent back to them, as long as the process lives.
+
+Promise: whatever a site sets, requests to it can still be sent: a cookie that no header can hold,
+or of more than 4,096 characters, is not kept, and no more are sent than servers take.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,11 @@ from threading import Lock
 from typing import cast
 from urllib.request import Request
 
+from ..network.request import VALUE
 from ..network.response import Response
+
+LONGEST = 4096  # characters, as browsers have it
+MOST_SENT = 8000  # characters of one request: most servers refuse longer headers
 
 
 class _Headers:
@@ -18,7 +26,8 @@ class _Headers:
     def __init__(self, response: Response) -> None:
         self._message = email.message.Message()
         for value in response.all("Set-Cookie"):
-            self._message["Set-Cookie"] = value
+            if len(value) <= LONGEST and VALUE.fullmatch(value):
+                self._message["Set-Cookie"] = value
 
     def info(self) -> email.message.Message:
         return self._message
@@ -36,7 +45,11 @@ class Cookies:
         with self._lock:
             self._jar.add_cookie_header(request)
         cookie = request.get_header("Cookie")
-        return {"Cookie": cookie} if cookie else {}
+        if not cookie:
+            return {}
+        if len(cookie) > MOST_SENT:
+            cookie = cookie[:MOST_SENT].rpartition("; ")[0]
+        return {"Cookie": cookie}
 
     def keep(self, response: Response) -> None:
         if not response.all("Set-Cookie"):

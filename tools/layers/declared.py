@@ -6,6 +6,7 @@ a task that loads can be run.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from ..base.text import did_you_mean
 from ..errors import UsageError
 from ..tables.declared import Table, tables_of
-from .declared_layer import LAYER, options_of, rules_of
+from .declared_layer import LAYER, LAYER_NAME, is_layer_name, options_of, rules_of
 from .mistakes import Mistakes, Section, shown
 from .payload import pairs_of
 from .request import METHODS, Layer, Request
@@ -26,6 +27,7 @@ TASK = (
     *("rounds", "start", "start_from", "extends", "only", "activity", "refill", "tables", "layers"),
 )
 ACTIVITY = ("every", "at", "again", "after")
+LIMITS = ("delay_s", "per_host")
 START = ("layer", "method", "url", "form", "json", "referer")
 MERGED = ("tables", "layers", "activity", "limits")
 NOT_INHERITED = ("extends", "only")
@@ -52,7 +54,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not UTF-8: save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
         raise UsageError(f"{file}: {error}") from None
 
 
@@ -120,8 +122,11 @@ def _read_plain(task: Task, section: Section) -> None:
 
 def _limits(section: Section) -> Limits:
     """A delay, how many at once, and the rates of hosts by their names."""
-    hosts = [key for key in section.said if key not in ("delay_s", "per_host")]
-    rates = {host: section.texts(host) for host in hosts}
+    hosts = [key for key in section.said if key not in LIMITS]
+    for key in hosts:
+        if not {".", ":"} & set(key):
+            section.wrong(key, f"no such key; known: {', '.join(LIMITS)}, and names of hosts")
+    rates = {host: section.texts(host) for host in hosts if {".", ":"} & set(host)}
     return Limits(section.number("delay_s", None), section.whole("per_host", None, 1, 100), rates)
 
 
@@ -132,8 +137,8 @@ def _read_layers(task: DeclaredTask, section: Section) -> None:
         section.wrong("layers", "a task needs at least one: [layers.NAME]")
     sections = {name: layers.section(name, LAYER) for name in layers.said}
     for name in sections:
-        if not name or any(each.isspace() for each in name):
-            layers.wrong(name, "a layer's name must be without blanks")
+        if not is_layer_name(name):
+            layers.wrong(name, LAYER_NAME)
     task.layers = {
         name: each.whole("deep", position) for position, (name, each) in enumerate(sections.items())
     }
@@ -224,13 +229,24 @@ def _first(
     if not _has(table, "url"):
         return None
     method = table.choice("method", METHODS, _method(table))
-    payload = table.said.get("json") if method == "JSON" else pairs_of(table.section("form").said)
+    payload = _json(table) if method == "JSON" else pairs_of(table.section("form").said)
     request = Request(layer, method, table.text("url"), table.text("referer") or None, payload)
     if request.on(task.base) is None:
         base = "" if task.base else " (the task has no base)"
         table.wrong("url", f"{request.url!r} is not an address of the web{base}")
         return None
     return request
+
+
+def _json(table: Section) -> Any:
+    """TOML has moments and numbers that JSON has not."""
+    said = table.said.get("json")
+    try:
+        json.dumps(said, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        table.wrong("json", f"{error}: write it as a text")
+        return None
+    return said
 
 
 def _method(table: Section) -> str:

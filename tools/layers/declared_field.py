@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..base.text import did_you_mean
-from .convert import KINDS, MARKS, content_of, converter
+from .convert import KINDS, MARKS, content_of, converter, date_fault
 from .field import (
     REQUESTS,
     At,
@@ -133,6 +133,8 @@ def _format(section: Section, kind: str | None) -> str | None:
     if kind == "number" and said in MARKS:
         return said
     if kind == "date" and "%" in said:
+        if fault := date_fault(said):
+            section.wrong("format", fault)
         return said
     section.wrong("format", 'must be "." or "," of a number, or like "%d.%m.%Y" of a date')
     return None

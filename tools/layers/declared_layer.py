@@ -22,6 +22,14 @@ IDENTITY = ("referer",)
 METHODS = ("GET", "POST", "JSON")
 
 
+LAYER_NAME = "a layer's name must be without blanks, slashes and control characters"
+
+
+def is_layer_name(name: str) -> bool:
+    """It stands in identities between blanks, and in the name of a state."""
+    return bool(name) and name.isprintable() and not set(name) & set(" /\\")
+
+
 def options_of(section: Section) -> LayerOptions:
     return LayerOptions(
         section.choice("format", FORMATS, "html"),

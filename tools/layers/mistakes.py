@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.text import did_you_mean, seconds_of
+from ..base.text import clipped, did_you_mean, plain, seconds_of
 from ..errors import UsageError
+
+MOST = 50  # the first ones say enough
+LONGEST, LONGEST_PLACE = 300, 150  # characters of a mistake
 
 
 class Mistakes:
@@ -21,14 +24,16 @@ class Mistakes:
 
     def add(self, place: str, sentence: str) -> None:
         """At a place such as `layers.list.next[1].to`."""
-        self._found.append(f"{self.file}: {place}: {sentence}")
+        self.say(f"{clipped(place, LONGEST_PLACE)}: {sentence}")
 
     def say(self, sentence: str) -> None:
-        self._found.append(f"{self.file}: {sentence}")
+        self._found.append(f"{self.file}: {clipped(plain(sentence), LONGEST)}")
 
     def raise_if_any(self) -> None:
         if self._found:
-            raise UsageError("\n".join(dict.fromkeys(self._found)))
+            told = [*dict.fromkeys(self._found)]
+            rest = [f"{self.file}: ... and {len(told) - MOST:,} more"] if len(told) > MOST else []
+            raise UsageError("\n".join([*told[:MOST], *rest]))
 
 
 class Section:

@@ -44,6 +44,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"{self.method!r} is none of the methods {', '.join(METHODS)}")
+        if type(self.layer) not in (str, int):
+            raise TypeError(f"a layer must be a text or a whole number, not {self.layer!r:.60}")
+        if not isinstance(self.url, str) or not isinstance(self.referer, str | None):
+            raise TypeError("an address must be a text")
         if self.method != "JSON":
             object.__setattr__(self, "payload", pairs_of(self.payload or ()))
 
@@ -106,10 +110,8 @@ class Request:
             layer, method, url, referer, payload, *rest = values
             more = dict(rest[0]) if rest else {}
             made = cls(layer, method, url, referer, payload, **_unpacked(more))
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise ValueError(f"no request: {json.dumps(values, default=str)[:200]}") from error
-        if type(layer) not in (str, int) or not isinstance(url, str):
-            raise ValueError(f"no request: {json.dumps(values, default=str)[:200]}")
         return made
 
     def _luggage(self) -> dict[str, Any]:
@@ -140,7 +142,7 @@ def identity_of(request: Request, forget: Collection[str] = (), with_referer: bo
     parts = [str(request.layer), request.method, url, _short(payload)]
     if with_referer and request.referer:
         parts += ["from", _normal(request.referer)]
-    return " ".join(part for part in parts if part)
+    return storable(" ".join(part for part in parts if part))
 
 
 def _normal(url: str) -> str:

@@ -36,7 +36,7 @@ def css_finder(css: str, format: str = "html") -> Find:
     translator = HTMLTranslator() if format == "html" else GenericTranslator()
     try:
         path = translator.css_to_xpath(css)
-    except (SelectorError, ValueError, TypeError) as error:
+    except (SelectorError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{css!r} is no selector{_why(error)}") from None
     return quick_finder(css, format == "html", xpath_finder(path))
 
@@ -71,7 +71,7 @@ def json_finder(path: str) -> Find:
     """
     try:
         compiled = jmespath.compile(path)
-    except (jmespath.exceptions.JMESPathError, ValueError) as error:
+    except (jmespath.exceptions.JMESPathError, ValueError, RecursionError) as error:
         raise ValueError(f"{path!r} is no JMESPath{_why(error)}") from None
 
     def find(value: Any) -> Sequence[Any]:

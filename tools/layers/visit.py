@@ -97,7 +97,7 @@ class Visit:
             return list(self._task.work(request, page) or ())
         except HarvestError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # else its thread would end, and nobody know
             raise GiveUp(told(error, self._task.file)) from error
 
     def _sorted(self, page: Page, items: Iterable[Request | Row | Skipped]) -> Given:
@@ -155,12 +155,12 @@ def found_of(task: Task, requests: Iterable[Request]) -> list[Found]:
     for request in requests:
         with_referer = task.options(request.layer).with_referer
         try:
-            uri = identity_of(request, task.forget, with_referer)
+            uri, note = identity_of(request, task.forget, with_referer), note_of(request)
         except GiveUp:
             continue
-        by_depth.setdefault(task.layers[request.layer], {}).setdefault(
-            uri, note_of(request) or None
-        )
+        except (TypeError, ValueError, RecursionError) as error:  # of a class: no JSON
+            raise GiveUp(f"the request of {request.url[:200]} cannot be kept: {error}") from error
+        by_depth.setdefault(task.layers[request.layer], {}).setdefault(uri, note or None)
     return [
         Found(STAGE, [*notes], depth=deep, notes=[*notes.values()])
         for deep, notes in by_depth.items()

@@ -90,7 +90,11 @@ class SqliteDatabase(Database):
     def is_mistake(self, error: Exception) -> bool:
         """SQLite has one name for what is wrong with a statement and with the file."""
         said = str(getattr(error, "orig", ""))
-        return super().is_mistake(error) or "syntax error" in said or said.startswith("no such")
+        return (
+            super().is_mistake(error)
+            or said.startswith(("no such", "attempt to write"))
+            or any(each in said for each in ("syntax error", "incomplete input", "no tables"))
+        )
 
     def explained(self, error: Exception) -> Exception:
         said = str(error)

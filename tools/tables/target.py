@@ -6,6 +6,7 @@ transaction, all or nothing. A server that is away is `Unavailable` and spends n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from sqlalchemy import text
 
 from ..base import extras
 from ..base.credentials import one_secret
-from ..errors import Unavailable, Unreachable
+from ..base.text import clipped, one_line
+from ..errors import Unavailable, Unreachable, UsageError
 from .address import PASSWORD_VARIABLE, is_mysql, is_postgres, sqlite_path
 from .batch import portions
 from .database import Database
@@ -24,6 +26,9 @@ from .declared import Table
 from .rows import Brought, TableCount, Written
 from .schema import Schema
 
+QUESTION = re.compile(
+    r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES|EXPLAIN)\b", re.I | re.S
+)
 OTHERS = "postgresql://user@host/db or mysql://user@host/db"
 
 
@@ -95,7 +100,11 @@ class Target:
 
     def select(self, sql: str, **values: object) -> list[SqlRow[Any]]:
         """Rows whose columns are attributes: `row.sku`. Values stand in it as `:name`; nothing can
-        be changed this way."""
+        be changed this way, and no other file opened."""
+        if not QUESTION.match(sql):
+            said = clipped(one_line(sql), 90)
+            hint = "it must begin with SELECT"
+            raise UsageError(f"{self.name} does not understand {said!r}: {hint}")
         with self._database.reading() as db, self._database.understood(sql):
             return list(db.execute(text(sql), values))
 
