@@ -91,4 +91,4 @@ def test_the_tally_is_no_matter_of_reports(texts: Path) -> None:  # noqa: F811
     assert run(LAUNCH, *words_flags(texts)).returncode == 0
     told = run(LAUNCH, "history", "--state", texts.parent / "state").stdout
     assert f"{FILES + 1} of {FILES + 1} files done" in told
-    assert "tasks read" not in told and "ms read" not in told
+    assert "tasks read" not in told and "us read" not in told

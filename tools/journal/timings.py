@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 Outcome = Literal["done", "retried", "failed"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-TASKS, MILLISECONDS, UP_TO = "tasks ", "ms ", "up to "
+TASKS, MICROSECONDS, UP_TO = "tasks ", "us ", "up to "
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Seconds: how many tasks took no longer is known for each."""
 NAMES = (*(f"{bound:g}" for bound in BOUNDS), "+Inf")
@@ -22,12 +22,12 @@ def timed(stage: str, outcome: Outcome, seconds: float) -> dict[str, int]:
     """To be added to the tally for one task.
 
     >>> timed("fetch", "done", 0.25)
-    {'tasks fetch done': 1, 'up to fetch 0.25': 1, 'ms fetch done': 250}
+    {'tasks fetch done': 1, 'up to fetch 0.25': 1, 'us fetch done': 250000}
     """
     return {
         f"{TASKS}{stage} {outcome}": 1,
         f"{UP_TO}{stage} {NAMES[bisect_left(BOUNDS, seconds)]}": 1,
-        f"{MILLISECONDS}{stage} {outcome}": round(1000 * seconds),
+        f"{MICROSECONDS}{stage} {outcome}": round(1e6 * seconds),
     }
 
 
@@ -37,8 +37,8 @@ def tasks(counts: Mapping[str, int], stage: str, outcome: Outcome) -> int:
 
 def seconds(counts: Mapping[str, int], stage: str) -> float:
     """However they ended."""
-    names = [f"{MILLISECONDS}{stage} {outcome}" for outcome in OUTCOMES]
-    return sum(counts.get(name, 0) for name in names) / 1000
+    names = [f"{MICROSECONDS}{stage} {outcome}" for outcome in OUTCOMES]
+    return sum(counts.get(name, 0) for name in names) / 1e6
 
 
 def spread(counts: Mapping[str, int], stage: str) -> list[tuple[str, int]]:
@@ -54,4 +54,4 @@ def spread(counts: Mapping[str, int], stage: str) -> list[tuple[str, int]]:
 
 
 def is_timing(name: str) -> bool:
-    return name.startswith((TASKS, MILLISECONDS, UP_TO))
+    return name.startswith((TASKS, MICROSECONDS, UP_TO))
