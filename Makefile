@@ -28,7 +28,7 @@ run: .venv/run ## harvest the built-in sample world, offline; or JOB=pages, JOB=
 
 test: .venv/dev ## every test; servers are started by the tests themselves
 	@scripts/test-needs
-	@$(PY) -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@$(PY) -m pytest -n 4 --dist loadfile --no-loadscope-reorder || { [ $$? = 1 ] && scripts/test-again; }
 
 check: .venv/dev ## lint, types, and who imports whom
 	@.venv/bin/ruff check .
