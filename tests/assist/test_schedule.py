@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.command import ROOT, clean_environment
 from tests.support.needs import missing
 from tools.assist.schedule import Clock, Outcome
-from tools.assist.slots import Slots, parse
+from tools.base.crontab import Slots, parse
 from tools.errors import UsageError
 
 EVERY_HOUR, EVERY_THIRD, EVERY_MINUTE = "0 * * * *", "0 */3 * * *", "* * * * *"

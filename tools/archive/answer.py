@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ..network.response import Response
-from .record import Exchange
+from .record import Exchange, Packed
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One answer, packed for the archive of its domain."""
+
+    domain: str
+    address: str
+    time: str
+    status: int
+    mime: str | None
+    packed: Packed
 
 
 def exchange_of(response: Response, asked_at: float) -> Exchange:

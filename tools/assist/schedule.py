@@ -22,7 +22,7 @@ from ..errors import HarvestError
 from .settings import require_times
 
 if TYPE_CHECKING:
-    from .slots import Slots
+    from ..base.crontab import Slots
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class ScheduledWork:
     @cached_property
     def slots(self) -> Slots:
         """Only when one may have come: most runs are over before, and the import takes its time."""
-        from .slots import parse
+        from ..base.crontab import parse
 
         return parse(self.times, self.setting)
 

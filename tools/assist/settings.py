@@ -86,6 +86,6 @@ def require_times(times: str, name: str) -> None:
     """Such as a crontab has, or none."""
     if times.strip() in ("", *USUAL_TIMES):
         return
-    from .slots import parse  # it takes a scheduler with it
+    from ..base.crontab import parse  # it takes a scheduler with it
 
     parse(times.strip(), name)

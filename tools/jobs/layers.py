@@ -173,7 +173,7 @@ class LayersJob(Job):
         if self._is_away:
             return time.time() + AWAY_S
         if self._task.at:
-            from ..assist.slots import parse  # it takes a scheduler with it
+            from ..base.crontab import parse  # it takes a scheduler with it
 
             slots = parse(self._task.at, f"{self._task.place}: activity.at")
             now = datetime.now(UTC)

@@ -36,10 +36,6 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
     only = tuple(given.get("only") or ())
     if only:
         task = task.only([_layer(task, each) for each in only])
-    if task.at:
-        from ..assist.slots import parse  # it takes a scheduler with it
-
-        parse(task.at, f"{task.place}: activity.at")
     if given.get("delay_s") is not None:
         layers = replace(layers, delay_s=given["delay_s"])
     database = layers.database or task.database

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.text import did_you_mean
-from ..errors import UsageError
+from ..errors import UsageError, WrongSetting
 from ..tables.declared import Table, tables_of
 from .declared_layer import LAYER, LAYER_NAME, is_layer_name, options_of, rules_of
 from .mistakes import Mistakes, Section, shown
@@ -194,11 +194,11 @@ def _read_activity(task: Task, section: Section) -> None:
 
 
 def is_cron(text: str) -> bool:
-    from apscheduler.triggers.cron import CronTrigger  # only for those who use it
+    from ..base.crontab import parse  # it takes a scheduler with it
 
     try:
-        CronTrigger.from_crontab(text)
-    except ValueError:
+        parse(text, "at")
+    except WrongSetting:
         return False
     return True
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from ..archive.answer import exchange_of
+from ..archive.answer import Answered, exchange_of
 from ..archive.origin import Origin
-from ..archive.record import Packed, Place, mime_of, pack
+from ..archive.record import Place, mime_of, pack
 from ..archive.store import Archive
 from ..base.sqlite import reading
 from ..documents.address import host_of, identity
@@ -43,17 +42,11 @@ NEW_END = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer, packed for the archive of its domain by whoever asked."""
+class Answer(NamedTuple):
+    """What was answered to a request, packed by whoever asked."""
 
     request: str
-    domain: str
-    address: str
-    time: str
-    status: int
-    mime: str | None
-    packed: Packed
+    answered: Answered
 
 
 class KeptAnswer(NamedTuple):
@@ -73,15 +66,9 @@ class KeptAnswer(NamedTuple):
 def answer_of(request: str, response: Response, asked_at: float) -> Answer:
     moment = datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="seconds")
     packed = pack(exchange_of(response, asked_at), notes={"request": request})
-    return Answer(
-        request,
-        host_of(identity(response.url)),
-        response.url,
-        moment,
-        response.status,
-        mime_of(response.headers),
-        packed,
-    )
+    domain, mime = host_of(identity(response.url)), mime_of(response.headers)
+    answered = Answered(domain, response.url, moment, response.status, mime, packed)
+    return Answer(request, answered)
 
 
 def kept_in(state: Path) -> Iterator[KeptAnswer]:
@@ -126,15 +113,16 @@ class Kept:
                 raise
 
     def _has(self, answer: Answer) -> bool:
-        key = answer.request, answer.packed.digest
+        key = answer.request, answer.answered.packed.digest
         question = "SELECT 1 FROM answer WHERE request = ? AND digest = ?"
         return self._db.execute(question, key).fetchone() is not None
 
     def _placed(self, answer: Answer, appended: list[Place]) -> tuple[object, ...]:
-        places = self._archive.append(answer.domain, answer.packed)
+        request, of = answer
+        places = self._archive.append(of.domain, of.packed)
         appended += places
-        about = answer.address, answer.time, answer.status, answer.mime
-        return (answer.request, answer.packed.digest, *about, *places[0])
+        about = of.address, of.time, of.status, of.mime
+        return (request, of.packed.digest, *about, *places[0])
 
     def _write(self, rows: Sequence[tuple[object, ...]], appended: Sequence[Place]) -> None:
         ends = [(place.file, place.offset + place.length) for place in appended]

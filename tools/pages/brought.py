@@ -9,20 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..archive.record import Packed
+from ..archive.answer import Answered
 from .page import Record
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One answer, packed for the archive of its domain."""
-
-    domain: str
-    address: str
-    time: str
-    status: int
-    mime: str | None
-    packed: Packed
 
 
 @dataclass(frozen=True, slots=True)

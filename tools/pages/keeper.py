@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from ..archive.answer import exchange_of
+from ..archive.answer import Answered, exchange_of
 from ..archive.record import Earlier, Packed, pack, payload_digest
 from ..documents.address import host_of
 from ..network.response import Response
 from .archived import NOT_PAGES
-from .brought import Answered
 from .page import Capture, moment
 from .table import PageTable
 from .visit import Visit

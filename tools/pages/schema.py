@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from ..errors import UsageError
 from .page import Capture, Host, Page
 
 SCHEMA = """
@@ -99,3 +100,15 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 """Ours, each with its columns; the words of pages in uncounted are not in words yet; page_links has
 what `sub_urls`, which are the seed's, cannot say."""
+
+
+def require_own(name: str, found: Iterable[tuple[str, str]]) -> None:
+    """`found` are tables and columns that were in this database before ours."""
+    there: dict[str, set[str]] = {}
+    for table, column in found:
+        there.setdefault(table, set()).add(column)
+    for table, columns in TABLES.items():
+        if table in there and not there[table].issuperset(columns):
+            raise UsageError(
+                f"{name} has a table {table} that is not one of ours: name another database"
+            )

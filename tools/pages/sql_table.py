@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import orjson
 
 from ..documents.address import host_of
-from ..errors import StateDamaged, UsageError
+from ..errors import StateDamaged
 from . import statements as say
 from .digests import Digests
 from .page import (
@@ -49,7 +49,7 @@ from .rows import (
     unpacked,
     without_analysis,
 )
-from .schema import FILE, TABLES
+from .schema import FILE
 from .sql_reading import Row, SqlReading
 from .table import PATHS_KEPT, Admitted, Written
 
@@ -105,18 +105,6 @@ class SqlTable(SqlReading):
         return self._run(statement, rows=as_json(rows), **values) if rows else []
 
     # --- by the one writer -----------------------------------------------------------------
-
-    def _check_tables(self, found: Iterable[tuple[str, str]]) -> None:
-        """`found` are tables and columns that were there before ours."""
-        there: dict[str, set[str]] = {}
-        for table, column in found:
-            there.setdefault(table, set()).add(column)
-        for table, columns in TABLES.items():
-            if table in there and not there[table].issuperset(columns):
-                raise UsageError(
-                    f"{self.name} has a table {table} that is not one of ours: name another "
-                    "database"
-                )
 
     def check_owner(self, harvest: str) -> None:
         if self.owner() not in (None, harvest):

@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..archive.answer import Answered
 from ..archive.record import Place
 from ..archive.store import Archive
-from .brought import Answered, Brought
+from .brought import Brought
 from .page import ArchiveFile, Capture, Captured, Failed, Fetched, Record, Unchanged, moment
 from .table import PageTable
 

@@ -17,7 +17,7 @@ import psycopg
 from ..base.credentials import hidden
 from ..errors import Unavailable, Unreachable, UsageError
 from ..tables.postgres import postgres_error, postgres_settings
-from .schema import SCHEMA
+from .schema import SCHEMA, require_own
 from .sql_reading import Row
 from .sql_table import SqlTable
 from .statements import MOMENTS, Dialect
@@ -70,7 +70,7 @@ class PostgresPages(SqlTable):
 
     def _prepare(self, writable: bool) -> None:
         there = self._reader.ask(COLUMNS)
-        self._check_tables(there)
+        require_own(self.name, there)
         if writable:
             with self._writer.transaction():
                 for statement in DIALECT.said(SCHEMA).split(";\n"):

@@ -14,7 +14,7 @@ from threading import Lock
 from ..base.checkpoint import Checkpointer
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest
-from .schema import SCHEMA
+from .schema import SCHEMA, require_own
 from .sql_reading import Row
 from .sql_table import SqlTable
 from .statements import MOMENTS, Dialect
@@ -70,7 +70,7 @@ class SqlitePages(SqlTable):
     def _open_to_write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = writing(self._path, CACHE_KB)
-        self._check_tables(self._writer.execute(COLUMNS))
+        require_own(self.name, self._writer.execute(COLUMNS))
         with transaction(self._writer):
             for statement in DIALECT.said(SCHEMA).split(";"):
                 self._writer.execute(statement)

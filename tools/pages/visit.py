@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from ..archive.answer import Answered
 from ..documents.address import resolve
 from ..engine.stage import Task
 from ..errors import GiveUp, HarvestError
@@ -19,7 +20,6 @@ from ..network.large_answers import Turn
 from ..network.request import REDIRECTS
 from ..network.response import Response
 from ..network.trouble import NoAnswer, NoUse, Why
-from .brought import Answered
 from .own_headers import OwnHeaders
 from .page import Page
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Engine, Index
+from sqlalchemy import Connection, Dialect, Engine, Index, types
 from sqlalchemy.exc import DBAPIError, ProgrammingError, SQLAlchemyError, StatementError
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import Numeric, String, TypeEngine
 
 from ..base.text import one_line
 from ..errors import StopHarvest, UsageError
@@ -23,6 +23,19 @@ from .declared import Table
 
 IN_ONE_DELETE = 500
 READERS = 8
+TYPES: dict[str, TypeEngine[Any]] = {
+    "text": types.Text(),
+    "integer": types.Integer(),
+    "bigint": types.BigInteger(),
+    "double": types.Double(),
+    "boolean": types.Boolean(),
+    "date": types.Date(),
+    "datetime": types.DateTime(),
+    "time": types.Time(),
+    "json": types.JSON(),
+    "blob": types.LargeBinary(),
+}
+"""As most databases have them."""
 
 
 class Database(ABC):
@@ -31,6 +44,7 @@ class Database(ABC):
     errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
     """What its driver raises, and SQLAlchemy."""
     mark = "%s"
+    column_types = TYPES
 
     def __init__(self, name: str, writer: Engine | None, reader: Engine) -> None:
         self.name = name
@@ -105,9 +119,13 @@ class Database(ABC):
     def compiled(self, wanted: DataType) -> str:
         return self.sql_type(wanted).compile(self.dialect)
 
-    @abstractmethod
     def sql_type(self, wanted: DataType) -> TypeEngine[Any]:
         """The type of a column in this database."""
+        if wanted.kind == "varchar":
+            return String(wanted.length)
+        if wanted.kind == "decimal":
+            return Numeric(wanted.length, wanted.decimals)
+        return self.column_types[wanted.kind]
 
     def widen(  # noqa: B027
         self, db: Connection, table: str, column: str, wanted: DataType

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pymysql
-from sqlalchemy import Connection, Engine, Index, create_engine, event, types
+from sqlalchemy import Connection, Engine, Index, create_engine, event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from ..base.credentials import hidden
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
-from .database import READERS, Database
+from .database import READERS, TYPES, Database
 from .datatype import DataType
 from .declared import Table
 
@@ -36,22 +36,17 @@ SETTINGS: dict[str, Any] = {
     "write_timeout": STATEMENT_S,
 }
 KNOWN_OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_check_hostname")
-TYPES: dict[str, types.TypeEngine[Any]] = {
-    "text": mysql.LONGTEXT(),
-    "integer": types.Integer(),
-    "bigint": types.BigInteger(),
-    "double": types.Double(),
-    "boolean": types.Boolean(),
-    "date": types.Date(),
-    "datetime": mysql.DATETIME(fsp=6),
-    "time": mysql.TIME(fsp=6),
-    "json": mysql.JSON(),
-    "blob": mysql.LONGBLOB(),
-}
 
 
 class MysqlDatabase(Database):
     errors = (SQLAlchemyError, pymysql.err.Error)
+    column_types = TYPES | {
+        "text": mysql.LONGTEXT(),
+        "datetime": mysql.DATETIME(fsp=6),
+        "time": mysql.TIME(fsp=6),
+        "json": mysql.JSON(),
+        "blob": mysql.LONGBLOB(),
+    }
 
     def __init__(self, address: str, password: str, writable: bool) -> None:
         url = _url(address, password)
@@ -83,13 +78,6 @@ class MysqlDatabase(Database):
             "mysql_default_charset": "utf8mb4",
             "mysql_collate": collate,
         }
-
-    def sql_type(self, wanted: DataType) -> types.TypeEngine[Any]:
-        if wanted.kind == "varchar":
-            return types.String(wanted.length)
-        if wanted.kind == "decimal":
-            return types.Numeric(wanted.length, wanted.decimals)
-        return TYPES[wanted.kind]
 
     def shape_index(self, index: Index) -> None:
         index.dialect_options["mysql"]["length"] = PREFIX

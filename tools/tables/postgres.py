@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, Engine, Index, create_engine, types
+from sqlalchemy import Connection, Engine, Index, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..base.credentials import hidden
@@ -37,18 +37,6 @@ SETTINGS: dict[str, Any] = {
     "application_name": "sheaf",
     "options": OPTIONS,
 }
-TYPES: dict[str, types.TypeEngine[Any]] = {
-    "text": types.Text(),
-    "integer": types.Integer(),
-    "bigint": types.BigInteger(),
-    "double": types.Double(),
-    "boolean": types.Boolean(),
-    "date": types.Date(),
-    "datetime": types.DateTime(),
-    "time": types.Time(),
-    "json": types.JSON(),
-    "blob": types.LargeBinary(),
-}
 
 
 class PostgresDatabase(Database):
@@ -62,13 +50,6 @@ class PostgresDatabase(Database):
 
     def explained(self, error: Exception) -> Exception:
         return postgres_error(error, self.name) if isinstance(error, psycopg.Error) else error
-
-    def sql_type(self, wanted: DataType) -> types.TypeEngine[Any]:
-        if wanted.kind == "varchar":
-            return types.String(wanted.length)
-        if wanted.kind == "decimal":
-            return types.Numeric(wanted.length, wanted.decimals)
-        return TYPES[wanted.kind]
 
     def shape_index(self, index: Index) -> None:
         """One by hash takes texts of any length."""

@@ -16,29 +16,19 @@ from ..base.checkpoint import CHECKPOINT, Checkpointer
 from ..base.place import Place
 from ..base.sqlite import reading, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable
-from .database import READERS, Database
-from .datatype import DataType
+from .database import READERS, TYPES, Database
 
 CACHE_KB = 16_384
 CHECKPOINT_EVERY = 4000  # rows; a long log makes every page dear to find
 PATIENCE_MS = 10_000  # while another process writes
-TYPES: dict[str, types.TypeEngine[Any]] = {
-    "text": types.Text(),
-    "integer": types.Integer(),
-    "bigint": types.BigInteger(),
-    "double": types.Double(),
-    "boolean": types.Boolean(),
-    "date": types.Date(),
-    "datetime": types.DateTime(),
-    "time": types.Time(),
-    "json": types.Text(),  # else a JSON that is a number becomes one
-    "blob": types.LargeBinary(),
-}
 
 
 class SqliteDatabase(Database):
     errors = (SQLAlchemyError, sqlite3.Error)
     mark = "?"
+    # SQLite holds no value to its type, so a wider one needs no change; but a JSON that is a number
+    # would become one.
+    column_types = TYPES | {"json": types.Text()}
 
     def __init__(self, path: Path, writable: bool) -> None:
         self._path = path
@@ -111,14 +101,6 @@ class SqliteDatabase(Database):
         if isinstance(error, sqlite3.DatabaseError):
             return StateDamaged(f"{self.name} is damaged or no database: {said}")
         return error
-
-    def sql_type(self, wanted: DataType) -> types.TypeEngine[Any]:
-        """SQLite itself holds no value to its type, so a wider one needs no change either."""
-        if wanted.kind == "varchar":
-            return types.String(wanted.length)
-        if wanted.kind == "decimal":
-            return types.Numeric(wanted.length, wanted.decimals)
-        return TYPES[wanted.kind]
 
 
 def _engine(creator: Any, size: int) -> Engine:
