@@ -581,3 +581,14 @@ def test_an_integrity_check_finds_nothing_after_all_that(file: Path, pools: Pool
     db = sqlite3.connect(file)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     db.close()
+
+
+def test_facts_are_written_down_with_the_move_or_not_at_all(pools: Pools, file: Path) -> None:
+    pools.discover(Found("fetch", ["/c/en/a"]))
+    task = lease(pools)
+    done = Done("to_fetch", facts={"position": "7"})
+    pools.retry_later(task, "taken back", spent=False)
+    pools.advance((task, done))
+    assert "position" not in pools.remembered()
+    pools.advance((lease(pools), done))
+    assert pools.remembered()["position"] == "7"

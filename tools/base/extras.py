@@ -19,6 +19,8 @@ EXTRAS = {
     "pyarrow": "parquet",
     "psycopg": "postgres",
     "pymysql": "mysql",
+    "pdfplumber": "pdf-tables",
+    "pymongo": "mongodb",
     "prometheus_client": "metrics",
 }
 """Each package and the extra of pyproject.toml that brings it."""

@@ -19,6 +19,7 @@ PACKAGES = (  # in the order of requirements.txt
     *("PIL", "soundfile", "numpy", "apscheduler", "apprise", "matplotlib", "isal", "zstandard"),
     *("xxhash", "pyarrow", "turbohtml", "ada_url", "protego", "warcio", "publicsuffixlist"),
     *("prometheus_client", "psycopg", "sqlalchemy", "pymysql", "parsel", "jmespath"),
+    *("pypdfium2", "pdfplumber", "pymongo"),
 )
 MOST_NAMED = 3
 

@@ -19,6 +19,7 @@ from .arrivals import Arrivals, Entered
 from .leases import Leases
 from .marks import REASON
 from .moves import FAILED, aim_of, found_by, row_of
+from .notes import REMEMBER
 from .pool import Pool
 from .reopening import Reopening
 from .rows import Register
@@ -105,6 +106,7 @@ class Pools(Reopening):
                 entered = self._arrivals.let_in(found_by(live))
                 for task, done in live:
                     self._register.count_up(done.tally)
+                    self._register.write(REMEMBER, *done.facts.items())
                     self._time(task, "failed" if done.to == FAILED else "done")
             self._release(*(task for task, _ in live))
             self._waiting.enter(moved)

@@ -135,6 +135,7 @@ class Done:
     records: object = None  # only the job knows what it is
     tally: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None  # why, if it goes to `failed`
+    facts: Mapping[str, str] = field(default_factory=dict)  # written down with the move
     luggage: object = None  # not stored: for the next stage's task of this URI, if it is near
 
     @property

@@ -16,7 +16,7 @@ from ..base.text import clipped, one_line, storable
 from .datatype import DataType
 
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
-ALIKE = {str, int, float, Decimal, date, datetime}
+ALIKE = {str, int, float, date, datetime}
 """Kinds of values that, alone in a column, are equal only if they mean the same."""
 SHOWN = 40  # characters of a value in a message
 BOUNDS = {"integer": 2**31, "bigint": 2**63}

@@ -1,0 +1,1 @@
+"""One raw document by its parser -> JSON, and JSON by a mapping -> rows of tables."""
