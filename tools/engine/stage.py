@@ -14,8 +14,6 @@ from .gate import Gate
 Order = Literal["fifo", "deepest", "levels", "priority", "fair"]
 Kind = Literal["waits", "computes"]
 
-AHEAD = 16  # tasks for each worker that computes
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -35,13 +33,14 @@ class Stage:
     gate: Gate | None = field(default=None, compare=False)  # none: any lane at any time
     deepest: int | None = None  # what is found below that does not enter
     kind: Kind = "waits"
+    portion: int = 16  # tasks that lie ready for each worker, if it computes
     queue: int | None = None  # how many may wait before those that bring more are held
 
     @cached_property
     def ahead(self) -> int:
         """How many are handed out for each worker. One that computes needs nobody's answer to go
         on: the next ones lie ready, and those it has done are stored together."""
-        return AHEAD if self.kind == "computes" else 1
+        return self.portion if self.kind == "computes" else 1
 
     @cached_property
     def waiting(self) -> str:
