@@ -32,11 +32,14 @@ class Alteration:
     def __call__(self, table: Table, before: Table) -> list[str]:
         required = self._required(table)
         lost = [name for name in before.columns if name not in table.columns and name in required]
-        said = [self._relaxed(before, name) for name in lost]
-        for name in table.columns:
-            if name in required and not table.option(name).is_required and name not in table.key:
-                said.append(self._relaxed(table, name))
-        return [*said, *self._uniqueness(table), *self._rows_to_come(table, before)]
+        optional = [name for name in table.columns if not table.option(name).is_required]
+        free = [name for name in optional if name in required and name not in table.key]
+        return [
+            *(self._relaxed(before, name) for name in lost),
+            *(self._relaxed(table, name) for name in free),
+            *self._uniqueness(table),
+            *self._rows_to_come(table, before),
+        ]
 
     def _uniqueness(self, table: Table) -> Iterator[str]:
         unique = self._unique(table)
