@@ -8,20 +8,20 @@ extended outside of transactions; a start that was killed midway is finished by 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pymysql
-from sqlalchemy import Connection, Engine, Index, create_engine, event
+from sqlalchemy import Column, Connection, Engine, Index, create_engine, event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateColumn
 
 from ..base.credentials import hidden
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
 from .database import READERS, TYPES, Database
-from .datatype import DataType
 from .declared import Table
 
 CONNECT_S = 10
@@ -82,18 +82,35 @@ class MysqlDatabase(Database):
     def shape_index(self, index: Index) -> None:
         index.dialect_options["mysql"]["length"] = PREFIX
 
-    def widen(self, db: Connection, table: str, column: str, wanted: DataType) -> None:
-        kind = self.compiled(wanted)
-        db.exec_driver_sql(
-            f"ALTER TABLE {self.quoted(table)} MODIFY COLUMN {self.quoted(column)} {kind}"
-        )
+    def widen(self, db: Connection, table: str, column: Column[Any]) -> None:
+        """All that a column is must be said again."""
+        described = CreateColumn(column).compile(dialect=self.dialect)
+        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} MODIFY COLUMN {described}")
+
+    relax = widen
+
+    def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """What must be unique besides the key would be taken for the key, and its row replaced."""
+        if table.key and _has_unique(table):
+            keys = ", ".join(map(self.quoted, table.key))
+            marks = ", ".join([self.mark] * len(table.key))
+            there = [
+                tuple(row[at] for at in map([*table.columns].index, table.key)) for row in rows
+            ]
+            statement = f"DELETE FROM {self.quoted(table.name)} WHERE ({keys}) = ({marks})"
+            db.exec_driver_sql(statement, there)
+        super().put(db, table, rows)
 
     def upsert(self, table: Table) -> str:
         """As the driver understands it, which then sends many rows in a statement."""
-        if not table.key:
+        if not table.key or _has_unique(table):
             return ""
         names = [self.quoted(name) for name in self.beside_key(table)]
         return f" ON DUPLICATE KEY UPDATE {', '.join(f'{n} = VALUES({n})' for n in names)}"
+
+
+def _has_unique(table: Table) -> bool:
+    return any(each.is_unique for each in table.options.values())
 
 
 def _url(address: str, password: str) -> URL:
