@@ -138,10 +138,9 @@ def test_a_parser_that_forked_and_comes_back_twice_answers_once(bench: Bench) ->
 
 
 def test_who_leaves_the_group_and_outlives_the_document_is_ended(bench: Bench) -> None:
-    answered = bench.parse(parser(f"{SETSID}return [1]"))
-
-    assert answered.json == b"[1]"
-    assert until(lambda: not bench.processes(), 1.0)
+    for _ in range(5):  # it may be about to leave just when it is looked for
+        assert bench.parse(parser(f"{SETSID}return [1]")).json == b"[1]"
+        assert until(lambda: not bench.processes(), 1.0)
 
 
 def test_a_script_that_never_comes_to_its_class(bench: Bench) -> None:
@@ -156,9 +155,9 @@ def test_a_thread_that_is_left_behind_ends_with_its_process(bench: Bench) -> Non
 
 
 def test_what_it_prints_is_heard_to_the_end_of_a_few_lines(bench: Bench) -> None:
-    prints = parser("for n in range(200_000): print('line', n)\nreturn [1]")
+    prints = parser("for n in range(50_000): print('line', n)\nreturn [1]")
     answered = bench.parse(prints)
-    assert answered.said.endswith("line 199999\n") and len(answered.said) <= 4000
+    assert answered.said.endswith("line 49999\n") and len(answered.said) <= 4000
     assert bench.parse(prints, b"good").said == ""
 
 
