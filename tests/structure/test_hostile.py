@@ -143,6 +143,21 @@ def test_who_leaves_the_group_and_outlives_the_document_is_ended(bench: Bench) -
         assert until(lambda: not bench.processes(), 1.0)
 
 
+def test_an_orphan_in_a_session_of_its_own_is_ended(bench: Bench) -> None:
+    """Its parent is gone and waited for before the parser answers."""
+    body = """import os, time
+child = os.fork()
+if child == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(600)
+    os._exit(0)
+os.waitpid(child, 0)
+return [1]"""
+    assert bench.parse(parser(body)).json == b"[1]"
+    assert until(lambda: not bench.processes(), 1.0)
+
+
 def test_a_script_that_never_comes_to_its_class(bench: Bench) -> None:
     with pytest.raises(GiveUp, match=r"not done within 1 s"):
         bench.parse(script("while True: pass"))
