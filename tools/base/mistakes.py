@@ -1,12 +1,13 @@
-"""What is wrong with a task's file: every mistake with its place and the nearest right name."""
+"""What is wrong with a file that somebody wrote: every mistake with its place and the nearest right
+name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.text import clipped, did_you_mean, plain, seconds_of
-from ..errors import UsageError
+from ..errors import UsageError, WrongSetting
+from .text import clipped, did_you_mean, plain, seconds_of
 
 MOST = 50  # the first ones say enough
 LONGEST, LONGEST_PLACE = 300, 150  # characters of a mistake
@@ -137,3 +138,13 @@ class Section:
 def shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_cron(text: str) -> bool:
+    from .crontab import parse  # it takes a scheduler with it
+
+    try:
+        parse(text, "at")
+    except WrongSetting:
+        return False
+    return True
