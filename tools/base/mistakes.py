@@ -41,6 +41,8 @@ class Section:
     """A table of the file. What is read from it is of the kind that was asked for, or a mistake
     and the default; a key that it should not have is a mistake."""
 
+    noun = "a table"
+
     def __init__(
         self, said: Any, place: str, mistakes: Mistakes, known: Collection[str] | None = None
     ) -> None:
@@ -48,7 +50,7 @@ class Section:
         self.mistakes = mistakes
         self.said: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
         if not isinstance(said, Mapping):
-            mistakes.add(place, f"must be a table, not {shown(said)}")
+            mistakes.add(place, f"must be {self.noun}, not {shown(said)}")
         for key in self.said:
             if known is not None and key not in known:
                 hint = did_you_mean(key, known) or f"; known: {', '.join(known)}"
@@ -124,7 +126,7 @@ class Section:
         return found or default
 
     def section(self, key: str, known: Collection[str] | None = None) -> Section:
-        return Section(self.said.get(key, {}), self.at(key), self.mistakes, known)
+        return type(self)(self.said.get(key, {}), self.at(key), self.mistakes, known)
 
     def sections(self, key: str, known: Collection[str]) -> Iterator[Section]:
         """Of a list of tables."""
@@ -133,7 +135,7 @@ class Section:
             self.wrong(key, f"must be a list of tables, not {shown(value)}")
             return
         for number, each in enumerate(value):
-            yield Section(each, f"{self.at(key)}[{number}]", self.mistakes, known)
+            yield type(self)(each, f"{self.at(key)}[{number}]", self.mistakes, known)
 
     def _of(self, key: str, kind: type, default: Any, name: str) -> Any:
         value = self.said.get(key, default)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.text import did_you_mean
 from ..errors import UsageError
@@ -20,6 +20,18 @@ ROW_BYTES = 65_000
 NOT_IN_KEYS = ("json", "blob")
 
 
+class Option(NamedTuple):
+    """What a column says besides its type."""
+
+    is_required: bool = False
+    is_unique: bool = False
+    default: object = None
+    has_default: bool = False
+    is_counted: bool = False
+    is_unsigned: bool = False
+    comment: str = ""
+
+
 @dataclass(frozen=True)
 class Table:
     """With a key, the same key again replaces the row; without one, the rows of a request replace
@@ -29,6 +41,8 @@ class Table:
     columns: Mapping[str, DataType]
     key: tuple[str, ...] = ()
     at_least: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
+    own: str = "request"
 
     def __post_init__(self) -> None:
         """A TEXT of a key is as long as an index can take it, on every database."""
