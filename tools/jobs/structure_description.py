@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from ..engine.job import Description, Job, Panel, Series
+from ..engine.job import Description, Job, Pace, Panel, Series
 from ..engine.stage import Stage
 from ..errors import UsageError
 
@@ -53,6 +53,11 @@ class StructureDescription(Description):
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         rows = [(name, counts[name]) for name in SEEN if counts.get(name)]
         return (Panel("Documents", "table", rows),)
+
+    def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
+        from .structure_views import views_of
+
+        return views_of(file, pace)
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .structure_stored import counts_in

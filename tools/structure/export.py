@@ -55,7 +55,7 @@ class Export:
         json, source = found
         walked = self._walker(orjson.loads(json), source)
         if self._judge is not None:
-            self._refuse(Extract(hash_, walked.rows, self._tables))
+            _refuse(self._judge(Extract(hash_, walked.rows, self._tables)))
         parts = _by_key(walked) if self._by_key else {"": walked.rows}
         tally = {EXPORTED: 1} | {f"{UNMATCHED}{name}": 1 for name in walked.unmatched}
         return Done("finished", records=Exported(hash_, parts), tally=tally)
@@ -66,13 +66,14 @@ class Export:
             raise GiveUp("its document is not in documents.db: `structure parse --again` makes it")
         return Done("finished", records=Exported(hash_, {}))
 
-    def _refuse(self, extract: Extract) -> None:
-        assert self._judge is not None
-        if problems := self._judge(extract):
-            first = problems[0]
-            more = f" and {amount(len(problems) - 1, 'other problem')}" if problems[1:] else ""
-            value = clipped(one_line(str(first.value)), LONGEST)
-            raise GiveUp(f"{first.table}.{first.column}: {value!r}: {first.why}{more}")
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    """GiveUp if there are any."""
+    if problems:
+        first = problems[0]
+        more = f" and {amount(len(problems) - 1, 'other problem')}" if problems[1:] else ""
+        value = clipped(one_line(str(first.value)), LONGEST)
+        raise GiveUp(f"{first.table}.{first.column}: {value!r}: {first.why}{more}")
 
 
 def hash_of(uri: str) -> str:

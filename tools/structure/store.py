@@ -84,9 +84,7 @@ class Rowing:
             ]
         )
 
-    def _extracts(
-        self, exported: Sequence[Exported]
-    ) -> tuple[dict[str, Extract], dict[str, str]]:
+    def _extracts(self, exported: Sequence[Exported]) -> tuple[dict[str, Extract], dict[str, str]]:
         """By the document that rows belong to, and the hash each comes from. Of two with the same
         outer key the later one stays."""
         extracts: dict[str, Extract] = {}
@@ -144,5 +142,3 @@ class Store:
 
 def _of(kind: type[T], records: Sequence[Any]) -> list[T]:
     return [each for each in records if type(each) is kind]
-
-
