@@ -137,7 +137,10 @@ def _closed_early(text: str, at: int, before: str) -> tuple[int, str]:
         return len(before) - 1, f"a comma too much before the {here}: remove it"
     if before.endswith(":"):
         return at, "a value is missing after the colon"
-    (*_, opened) = _open_brackets(text, at)
+    still_open = _open_brackets(text, at)
+    if not still_open:
+        return at, f"a {here} too much: nothing is open here"
+    opened = still_open[-1]
     wanted = CLOSERS[text[opened]]
     if wanted == here:
         return at, "a colon and a value are missing"
