@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from ..errors import Unavailable, Unreachable, UsageError
 from .address import PASSWORD_VARIABLE, is_mysql, is_postgres, sqlite_path
 from .batch import portions
 from .database import Database
+from .datatype import DataType
 from .declared import Table
-from .rows import Brought, TableCount, Written
+from .exchange import replace_problems, replace_rows
+from .replacement import Replacer
+from .rows import Brought, Extract, Problem, Replaced, TableCount, TooLong, Written
 from .schema import Schema
 
 QUESTION = re.compile(
@@ -77,14 +81,20 @@ class Target:
         self.name = database.name
         self._database = database
         self._tables: dict[str, Table] = {}
+        self._replacer = Replacer({})
 
-    def prepare(self, tables: Mapping[str, Table]) -> list[str]:
+    def prepare(self, tables: Mapping[str, Table], job: str = "NAME") -> list[str]:
         """They are there as declared: made, or with columns added and widened. What was changed, a
-        sentence each."""
+        sentence each. `job` is whose command sets a table of documents aside."""
         with self._database.transaction() as db:
-            said = Schema(self._database, db).prepare(tables.values())
-        self._tables |= tables
+            prepared, said = Schema(self._database, db, job).prepare(tables.values())
+        self._know(prepared)
         return said
+
+    def _know(self, tables: Mapping[str, Table]) -> None:
+        """Anew, not changed: others may be reading the ones before."""
+        self._tables = {**self._tables, **tables}
+        self._replacer = Replacer(self._tables)
 
     def write(self, brought: Sequence[Brought]) -> Written:
         """All or nothing; only into tables that were prepared."""
@@ -93,10 +103,40 @@ class Target:
         with self._database.transaction() as db:
             for table, sources, rows in found:
                 if sources:
-                    self._database.forget(db, table.name, sources)
+                    self._database.forget(db, table.name, table.source_column, sources)
                 if rows:
                     self._database.put(db, table, rows)
         return Written({each.table.name: len(each.rows) for each in found}, dict(misfits))
+
+    def replace(self, extracts: Sequence[Extract], too_long: TooLong = "widen") -> Replaced:
+        """The documents have these rows and no others, and these problems. All or nothing, except
+        that a column stays wide. Raises GiveUp if a row is like another that must be unique."""
+        new = self._replacer(extracts, too_long)
+        changes = self._widen(new.wider) if new.wider else []
+        with self._database.transaction() as db:
+            for table, documents, rows in new.portions:
+                replace_rows(self._database, db, table, documents, rows)
+            replace_problems(self._database, db, self._tables, new.documents, new.problems)
+        return Replaced(new.rows, new.problems, changes)
+
+    def problems_of(self, extract: Extract, too_long: TooLong = "widen") -> list[Problem]:
+        """That it would have; raises GiveUp as `replace` does. Asks no database."""
+        return self._replacer([extract], too_long).problems
+
+    def _widen(self, wider: Mapping[str, Mapping[str, DataType]]) -> list[str]:
+        """In a transaction before that of the rows: MariaDB ends one by changing a table."""
+        with self._database.transaction() as db:
+            widened, said = Schema(self._database, db).widen(wider)
+        self._know(
+            {
+                name: replace(
+                    table, columns={each: widened[name].columns[each] for each in table.columns}
+                )
+                for name, table in self._tables.items()
+                if name in widened
+            }
+        )
+        return said
 
     def select(self, sql: str, **values: object) -> list[SqlRow[Any]]:
         """Rows whose columns are attributes: `row.sku`. Values stand in it as `:name`; nothing can
@@ -145,8 +185,8 @@ class Target:
         with self._database.transaction() as db:
             schema = Schema(self._database, db)
             moved = {name: schema.set_aside(name, stamp) for name in list(names)}
-        for name in moved:
-            self._tables.pop(name, None)
+        self._tables = {name: each for name, each in self._tables.items() if name not in moved}
+        self._replacer = Replacer(self._tables)
         return {name: new for name, new in moved.items() if new}
 
     def claim(self, owner: str, names: Iterable[str] | None = None) -> None:
