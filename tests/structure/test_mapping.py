@@ -27,7 +27,7 @@ def test_a_right_file_has_its_tables_mappings_and_destination(tmp_path: Path) ->
     assert company.columns["capital"] == datatype("BIGINT")
     assert company.options == {
         "company_key": Option(is_required=True),
-        "capital": Option(default=0, has_default=True),
+        "capital": Option(default="0", has_default=True),
     }
     assert company.own == "document"
     assert export.mappings["资产"].path == ("年报", "详情", "资产")
@@ -136,6 +136,10 @@ TOLD: list[tuple[Change, str]] = [
         mapping("许可", source_path=["", "许可"]),
         'mapping.许可.source_path: "" is no key; write [] for the record itself',
     ),
+    (
+        with_key("mapping", key="许可", value={}),
+        "mapping.许可 has no dest_table: write the name of one of the tables",
+    ),
     (with_key("mapping", key="许可", value=[]), "mapping.许可: must be an object in { }, not []"),
     (with_key(key="mapping", value={}), "mapping has no mappings: write which fields fill a table"),
     (with_key(key="table", value={}), "table has no tables: write their columns in it"),
@@ -173,16 +177,26 @@ TOLD: list[tuple[Change, str]] = [
     ),
     (
         column("company", 4, option="DEFAULT 'many'"),
-        "table.company[4].option \"DEFAULT 'many'\": its DEFAULT 'many' is no whole number "
-        "(BIGINT)",
+        "table.company: column 'capital' has a DEFAULT that does not fit: 'many' is no "
+        "whole number",
     ),
     (
         column("licence", 1, datatype="JSON", option="PRIMARY KEY"),
         "table.licence.key: 'number' is JSON, which cannot be part of a key",
     ),
     (
-        column("licence", 1, datatype="TEXT", option="UNIQUE"),
-        "table.licence[1].option 'UNIQUE' needs a VARCHAR(675) or less, and this is TEXT",
+        column("licence", 1, datatype="VARCHAR(700)", option="UNIQUE"),
+        "table.licence: column 'number' is VARCHAR(700), which cannot be UNIQUE: an index takes "
+        "675 characters",
+    ),
+    (
+        column("licence", 1, option="AUTO_INCREMENT UNIQUE"),
+        "table.licence: column 'number' is VARCHAR(32), and only whole numbers are counted: take "
+        "AUTO_INCREMENT out",
+    ),
+    (
+        column("licence", 1, option="UNSIGNED"),
+        "table.licence: column 'number' is VARCHAR(32), and only numbers are UNSIGNED",
     ),
     (
         column("licence", 1, dest_field="a`b"),
