@@ -66,9 +66,14 @@ OF_PAGES: Mapping[str, Verb] = {
 }
 """What a crawl has kept; `python main.py pages --help` lists them."""
 
+OF_STRUCTURE: Mapping[str, Verb] = {
+    "structure check": Verb("structure_check", "show what an export makes of a document"),
+}
+
 VERBS: Mapping[str, Verb] = {
     **{name: verb for group in GROUPS.values() for name, verb in group.items()},
     **OF_PAGES,
+    **OF_STRUCTURE,
 }
 
 
