@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..tables.replacement import Replacement
 
 EXAMPLES = (
-    "python main.py structure check register.json                     its tables",
-    "python main.py structure check register.json --with a.json       and a document's rows",
+    "python main.py structure check register.json                 its tables",
+    "python main.py structure check register.json --with a.json   a document's rows",
     "python main.py structure check pages.json --with a.json --outer url",
 )
 
