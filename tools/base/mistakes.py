@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError, WrongSetting
-from .text import clipped, did_you_mean, plain, seconds_of
+from .text import bytes_of, clipped, did_you_mean, plain, seconds_of
 
 MOST = 50  # the first ones say enough
 LONGEST, LONGEST_PLACE = 300, 150  # characters of a mistake
@@ -116,6 +116,14 @@ class Section:
         if found is None:
             self.wrong(key, f'must be like "30 min", "24 h" or 90 (seconds), not {shown(value)}')
         return default if found is None else found
+
+    def bytes(self, key: str, default: Any) -> Any:
+        if key not in self.said:
+            return default
+        found = bytes_of(self.said[key])
+        if not found:
+            self.wrong(key, f'must be like "512 MB" or 90 (bytes), not {shown(self.said[key])}')
+        return found or default
 
     def section(self, key: str, known: Collection[str] | None = None) -> Section:
         return type(self)(self.said.get(key, {}), self.at(key), self.mistakes, known)

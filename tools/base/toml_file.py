@@ -1,4 +1,4 @@
-"""A TOML file that somebody wrote, such as a task; what is wrong with it as a whole in a sentence."""
+"""A TOML file that somebody wrote, such as a task; what keeps it from being read, in a sentence."""
 
 from __future__ import annotations
 
