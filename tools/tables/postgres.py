@@ -14,14 +14,15 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, Engine, Index, create_engine
+from sqlalchemy import Column, Connection, Engine, Index, create_engine
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import SetColumnComment
 
 from ..base.credentials import hidden
 from ..errors import GiveUp, HarvestError, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
-from .database import READERS, Database
-from .datatype import DataType
+from .copied import copied
+from .database import READERS, Among, Database
 from .declared import Table
 
 CONNECT_S = 10
@@ -39,13 +40,20 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+READS = " -c default_transaction_read_only=on"
+WRITES = " -c enable_seqscan=off -c jit=off"
+"""The rows of a document are found by their index, even where nobody has counted them: a table that
+grew since then would be read from end to end, again and again."""
+IN_ONE_COPY = 5000  # rows
+
+
 class PostgresDatabase(Database):
     errors = (SQLAlchemyError, psycopg.Error)
 
     def __init__(self, address: str, password: str, writable: bool) -> None:
         settings = postgres_settings(address, password)
-        reads = settings["options"] + " -c default_transaction_read_only=on"
-        writer = _engine(settings, 1) if writable else None
+        reads, writes = (settings["options"] + each for each in (READS, WRITES))
+        writer = _engine(settings | {"options": writes}, 1) if writable else None
         super().__init__(hidden(address), writer, _engine(settings | {"options": reads}, READERS))
 
     def explained(self, error: Exception) -> Exception:
@@ -55,10 +63,21 @@ class PostgresDatabase(Database):
         """One by hash takes texts of any length."""
         index.dialect_options["postgresql"]["using"] = "hash"
 
-    def widen(self, db: Connection, table: str, column: str, wanted: DataType) -> None:
-        kind = self.compiled(wanted)
-        change = f"ALTER COLUMN {self.quoted(column)} TYPE {kind}"
-        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} {change}")
+    def widen(self, db: Connection, table: str, column: Column[Any]) -> None:
+        self._alter(db, table, column, f"TYPE {column.type.compile(self.dialect)}")
+
+    def relax(self, db: Connection, table: str, column: Column[Any]) -> None:
+        self._alter(db, table, column, "DROP NOT NULL")
+
+    def _alter(self, db: Connection, table: str, column: Column[Any], change: str) -> None:
+        name = self.quoted(column.name)
+        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {name} {change}")
+
+    def comment(self, db: Connection, column: Column[Any]) -> None:
+        db.execute(SetColumnComment(column))
+
+    def among(self, column: str, values: Sequence[str]) -> Among:
+        return f"{self.quoted(column)} = ANY(%s)", (list(values),)
 
     def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """By COPY, which costs a third of INSERT; with a key by way of a table of this session."""
@@ -78,8 +97,8 @@ class PostgresDatabase(Database):
         raw: Any = db.connection.driver_connection
         statement = f"COPY {place} FROM STDIN".replace("%%", "%")  # it has no parameters
         with raw.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(row)
+            for at in range(0, len(rows), IN_ONE_COPY):
+                copy.write(copied(rows[at : at + IN_ONE_COPY]))
 
 
 def _engine(settings: dict[str, Any], size: int) -> Engine:
