@@ -36,25 +36,32 @@ QUESTION = re.compile(
 OTHERS = "postgresql://user@host/db or mysql://user@host/db"
 
 
-def open_target(url: str, folder: Path, password_file: Path | None = None) -> Target:
-    """Ready to be written; a file is made if it is not there yet, in `folder` unless it says."""
-    return _target(_database(url, folder, password_file, True))
+def open_target(
+    url: str, folder: Path, password_file: Path | None = None, password: str | None = None
+) -> Target:
+    """Ready to be written; a file is made if it is not there yet, in `folder` unless it says. A
+    password of the environment or of `password_file` goes before `password`."""
+    return _target(_database(url, folder, password_file, password, True))
 
 
-def visit_target(url: str, folder: Path, password_file: Path | None = None) -> Target | None:
+def visit_target(
+    url: str, folder: Path, password_file: Path | None = None, password: str | None = None
+) -> Target | None:
     """To be read, while somebody else may be writing; None if there is no such file."""
     if not (is_postgres(url) or is_mysql(url)) and not sqlite_path(url, folder, OTHERS).exists():
         return None
-    return _target(_database(url, folder, password_file, False))
+    return _target(_database(url, folder, password_file, password, False))
 
 
-def _database(url: str, folder: Path, password_file: Path | None, writable: bool) -> Database:
+def _database(
+    url: str, folder: Path, password_file: Path | None, password: str | None, writable: bool
+) -> Database:
     """A driver is imported only by those who use it."""
     if not (is_postgres(url) or is_mysql(url)):
         from .sqlite import SqliteDatabase
 
         return SqliteDatabase(sqlite_path(url, folder, OTHERS), writable)
-    password = one_secret(PASSWORD_VARIABLE, password_file)
+    password = one_secret(PASSWORD_VARIABLE, password_file) or password or ""
     with extras.named():
         if is_postgres(url):
             from .postgres import PostgresDatabase
