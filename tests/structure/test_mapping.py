@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,15 @@ TOLD: list[tuple[Change, str]] = [
 ]
 
 
+@pytest.mark.parametrize("common", [CUT, "a" + "名" * 20, "a" * 63])
+def test_names_are_cut_between_characters(common: str, tmp_path: Path) -> None:
+    def change(export: dict[str, Any]) -> None:
+        for end in ("", "甲") if len(common.encode()) == 63 else "甲乙":
+            export["table"][common + end] = export["table"]["licence"]
+
+    assert "are the same in PostgreSQL" in mistakes(tmp_path, change)[0]
+
+
 @pytest.mark.parametrize(("change", "sentence"), TOLD, ids=[each[1][:50] for each in TOLD])
 def test_a_mistake_is_told_with_its_place_and_a_remedy(
     change: Change, sentence: str, tmp_path: Path
@@ -356,7 +366,8 @@ def assert_works(export: Export) -> None:
 
 
 def test_a_deep_nest_in_a_wrong_place_is_a_mistake(tmp_path: Path) -> None:
-    for depth in (400, 900, 20_000):
+    near = sys.getrecursionlimit()
+    for depth in (400, *range(near - 150, near), 20_000):
         file = tmp_path / "deep.json"
         file.write_text(f'{{"mapping": {"[" * depth}1{"]" * depth}}}', encoding="utf-8")
         with pytest.raises(UsageError, match=r"deep\.json"):
