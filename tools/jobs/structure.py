@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from threading import Event
 
@@ -20,12 +21,15 @@ from ..engine.pools import Pools
 from ..engine.stage import Found, Stage, Task, Worker
 from ..errors import StateDamaged, Unavailable, UsageError
 from ..settings import Settings
+from ..structure.ahead import Ahead
 from ..structure.declared import declared_structure
 from ..structure.dispatch import stretches_of
 from ..structure.documents import FILE, Documents, create_documents
 from ..structure.hosts import Hosts
 from ..structure.mapping import read_mapping
+from ..structure.queues import uri_of
 from ..structure.registry import Parsers
+from ..structure.sandbox import Sandbox, sandbox_here
 from ..structure.sources.open import open_source
 from ..structure.sources.source import Source
 from ..structure.status import create_view
@@ -36,7 +40,7 @@ from .structure_declared import limits_of, structure_in
 from .structure_description import STRUCTURE
 from .structure_stored import DATABASE
 from .structure_tables import Tables, opened_tables
-from .structure_workers import Workers, by_class
+from .structure_workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +97,8 @@ class StructureJob(Job):
             "parse": self._workers.parse(hosts, to),
         }
         if tables is not None:
-            workers["export"] = by_class(tables.worker(self._settings, self._documents))
+            leased = Ahead(self._documents, lambda: self._pools().tasks(self._stage["export"]))
+            workers["export"] = tables.worker(self._settings, self._documents, leased)
         if only is None:
             return workers
         if only not in workers:
@@ -150,7 +155,7 @@ class StructureJob(Job):
             logger.info("%d documents are parsed again", number)
 
     def _reopen(self, stage: str, hashes: Sequence[str]) -> int:
-        uris = [f"{self._structure.name} {each}" for each in hashes]
+        uris = [uri_of(self._structure.name, each) for each in hashes]
         return self._pools().reopen_named(self._stage[stage], uris) if uris else 0
 
     def finish(self, harvest: Harvest) -> None:
@@ -224,7 +229,9 @@ def opened(settings: Settings, arguments: Namespace, stop: Event) -> StructureJo
         documents = stack.enter_context(closing(Documents(file, name)))
         if (tables := opened_tables(settings, arguments, past)) is not None:
             stack.callback(tables.target.close)
-        hosts = stack.enter_context(closing(Hosts(limits_of(settings.structure))))
+        hosts = stack.enter_context(
+            closing(Hosts(limits_of(settings.structure), _sandbox(arguments)))
+        )
         job = StructureJob(settings, arguments, sources, documents, hosts, tables, past)
         job.close_too(stack.pop_all())
     return job
@@ -247,6 +254,14 @@ def _sources(settings: Settings, stack: ExitStack) -> dict[str, Source]:
         stack.callback(source.close)
         found[source.uri] = source
     return found
+
+
+def _sandbox(arguments: Namespace) -> Sandbox:
+    """Tried where somebody parses, once in a process."""
+    return _tried_sandbox() if arguments.only_stage in (None, "parse") else Sandbox()
+
+
+_tried_sandbox = cache(sandbox_here)
 
 
 def _require_documents(settings: Settings, past: Past) -> None:
