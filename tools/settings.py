@@ -29,6 +29,7 @@ from .pages.settings import VARIABLE as PAGES_VARIABLE
 from .pages.settings import PagesSettings
 from .providers.settings import ExtendSettings
 from .shipping.settings import TransportSettings
+from .structure.settings import StructureSettings
 
 DEFAULT_FILE = Path("sheaf.toml")
 FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
@@ -61,6 +62,7 @@ class Settings:
     transport: TransportSettings = field(default_factory=TransportSettings)
     pages: PagesSettings = field(default_factory=PagesSettings)
     layers: LayersSettings = field(default_factory=LayersSettings)
+    structure: StructureSettings = field(default_factory=StructureSettings)
     databases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     log: LogSettings = field(default_factory=LogSettings)
 

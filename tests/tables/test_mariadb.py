@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.support.mariadb_server import MariadbServer
+from tests.tables.document_contract import DocumentContract
 from tests.tables.server_contract import ServerContract
 
 
-class TestMariadb(ServerContract):
+class TestMariadb(DocumentContract, ServerContract):
     @pytest.fixture
     def server(self, mariadb: MariadbServer) -> MariadbServer:
         return mariadb

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.support.postgres_server import PostgresServer
+from tests.tables.document_contract import DocumentContract
 from tests.tables.server_contract import ServerContract
 
 
-class TestPostgres(ServerContract):
+class TestPostgres(DocumentContract, ServerContract):
     @pytest.fixture
     def server(self, postgres: PostgresServer) -> PostgresServer:
         return postgres

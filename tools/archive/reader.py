@@ -89,9 +89,11 @@ def read(folder: Path, place: Place, most_bytes: int = MOST_PAYLOAD) -> Kept:
     raise _damaged(folder / place.file, place.offset, "the file ends before it")
 
 
-def records(path: Path, most_bytes: int = MOST_PAYLOAD) -> Iterator[Kept]:
-    """All of a file, one after the other. A payload larger than that is left out."""
+def records(path: Path, most_bytes: int = MOST_PAYLOAD, begin: int = 0) -> Iterator[Kept]:
+    """All of a file from this byte on, one after the other. A payload larger than that is left
+    out."""
     with path.open("rb") as file:
+        file.seek(begin)
         yield from _records(file, path, Place(path.name, 0, 0), most_bytes)
 
 

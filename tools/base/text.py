@@ -20,8 +20,9 @@ _UNITS = {
     **dict.fromkeys(("d", "day", "days"), 86_400.0),
     **dict.fromkeys(("w", "week", "weeks"), 7 * 86_400.0),
 }
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)", re.ASCII)
+_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)", re.ASCII)
 _LONGEST_S = 1e10
+_MOST_BYTES = 10**18
 
 
 def duration(seconds: float) -> str:
@@ -49,10 +50,25 @@ def seconds_of(said: object) -> float | None:
     """
     if isinstance(said, int | float) and not isinstance(said, bool):
         return float(said) if 0 <= said < _LONGEST_S else None
-    found = _DURATION.fullmatch(said.strip().lower()) if isinstance(said, str) else None
+    found = _AMOUNT.fullmatch(said.strip().lower()) if isinstance(said, str) else None
     if found is None or found[2] not in _UNITS:
         return None
     return float(found[1]) * _UNITS[found[2]]
+
+
+def bytes_of(said: object) -> int | None:
+    """What somebody wrote as a size; a number alone is bytes. None for what is none.
+
+    >>> bytes_of("512 MB"), bytes_of("1.5gb"), bytes_of(90), bytes_of("much")
+    (512000000, 1500000000, 90, None)
+    """
+    if isinstance(said, int) and not isinstance(said, bool):
+        return said if 0 <= said < _MOST_BYTES else None
+    found = _AMOUNT.fullmatch(said.strip().lower()) if isinstance(said, str) else None
+    units = {unit.lower(): 1000**power for power, unit in enumerate(SIZES)} | {"": 1, "b": 1}
+    if found is None or found[2] not in units:
+        return None
+    return round(float(found[1]) * units[found[2]])
 
 
 def roughly(seconds: float) -> str:

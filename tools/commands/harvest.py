@@ -41,6 +41,10 @@ class JobCommand:
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         self._job.arguments(parser)
+        self.shared_arguments(parser)
+
+    def shared_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Those that every job has."""
         add = parser.add_argument
         add(
             "--fresh",

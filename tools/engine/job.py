@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # a report needs no pools
     from .stage import Found, Stage, Task, Worker
 
 Cell = str | int
+Pace = Callable[[str], float | None]
+"""How many of what is counted under a name come in a second, over the last minute; or None."""
 
 
 class Panel(NamedTuple):
@@ -117,6 +119,10 @@ class Description:
 
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         """Its own views, by what its tasks have counted up to some moment."""
+        return ()
+
+    def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
+        """Those that need more than counts: read from a state's file, or what lies beside it."""
         return ()
 
     def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:

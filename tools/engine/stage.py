@@ -36,12 +36,13 @@ class Stage:
     deepest: int | None = None  # what is found below that does not enter
     kind: Kind = "waits"
     queue: int | None = None  # how many may wait before those that bring more are held
+    portion: int | None = None  # handed out for each worker, if not as many as its kind needs
 
     @cached_property
     def ahead(self) -> int:
         """How many are handed out for each worker. One that computes needs nobody's answer to go
         on: the next ones lie ready, and those it has done are stored together."""
-        return AHEAD if self.kind == "computes" else 1
+        return self.portion or (AHEAD if self.kind == "computes" else 1)
 
     @cached_property
     def waiting(self) -> str:

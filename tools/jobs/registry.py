@@ -36,6 +36,11 @@ JOBS: dict[str, Entry] = {
         "ask sites for rows of your tables, layer by layer, as tasks say",
         "layers",
     ),
+    "structure": Entry(
+        ".structure_description:STRUCTURE",
+        "turn raw documents into JSON and rows of your tables",
+        "structure",
+    ),
 }
 """One entry a job."""
 

@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..base.mistakes import Mistakes, Section, is_cron, shown
 from ..base.text import did_you_mean, one_line, seconds_of
 from ..errors import UsageError
 from ..tables.declared import tables_of
-from .declared import is_cron
 from .declared_layer import LAYER_NAME, is_layer_name
-from .mistakes import Mistakes, Section, shown
 from .request import Request
 from .task import COOKIES, FORMATS, STEPS, LayerOptions, Limits, Refill, Task
 

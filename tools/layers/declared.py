@@ -7,16 +7,16 @@ a task that loads can be run.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..base.mistakes import Mistakes, Section, is_cron, shown
 from ..base.text import did_you_mean
-from ..errors import UsageError, WrongSetting
+from ..base.toml_file import read_toml
+from ..errors import UsageError
 from ..tables.declared import Table, tables_of
 from .declared_layer import LAYER, LAYER_NAME, is_layer_name, options_of, rules_of
-from .mistakes import Mistakes, Section, shown
 from .payload import pairs_of
 from .request import METHODS, Layer, Request
 from .rules import DeclaredTask
@@ -31,7 +31,6 @@ LIMITS = ("delay_s", "per_host")
 START = ("layer", "method", "url", "form", "json", "referer")
 MERGED = ("tables", "layers", "activity", "limits")
 NOT_INHERITED = ("extends", "only")
-LARGEST_FILE = 10_000_000
 
 
 def declared_task(name: str, files: Mapping[str, Path]) -> DeclaredTask:
@@ -43,19 +42,6 @@ def declared_task(name: str, files: Mapping[str, Path]) -> DeclaredTask:
     mistakes.raise_if_any()
     task.file = file
     return task
-
-
-def read_toml(file: Path) -> dict[str, Any]:
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise UsageError(f"{file} is too large to be a task")
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is not UTF-8: save it as UTF-8") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
-        raise UsageError(f"{file}: {error}") from None
 
 
 def _extended(
@@ -191,16 +177,6 @@ def _read_activity(task: Task, section: Section) -> None:
         for each in section.sections("refill", ("query", "layer"))
         if _has(each, "query")
     ]
-
-
-def is_cron(text: str) -> bool:
-    from ..base.crontab import parse  # it takes a scheduler with it
-
-    try:
-        parse(text, "at")
-    except WrongSetting:
-        return False
-    return True
 
 
 def _read_start(task: Task, section: Section, whole: Mapping[Layer, int]) -> None:

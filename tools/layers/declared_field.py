@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..base.mistakes import Mistakes, Section, shown
 from ..base.text import did_you_mean
 from .convert import KINDS, MARKS, content_of, converter, date_fault
 from .field import (
@@ -20,7 +21,6 @@ from .field import (
     of_request,
     template,
 )
-from .mistakes import Mistakes, Section, shown
 from .rules import Each
 from .selector import css_finder, json_finder, pattern_of, xpath_finder
 

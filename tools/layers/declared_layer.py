@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.mistakes import Section
 from ..base.text import did_you_mean
 from ..tables.declared import Table
 from .declared_field import each_of, field_of
 from .field import Field
-from .mistakes import Section
 from .request import Layer
 from .rules import Next, Rows, Rules
 from .selector import css_finder

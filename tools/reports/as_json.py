@@ -37,7 +37,7 @@ def as_json(view: View) -> str:
         "left_at_least_s": left_.time.low if left_.time else left_.least,
         "hosts": {name: {"requests": n, "bytes": b} for name, (n, b) in assist.hosts.items()},
         **view.job.for_programs(seen.counts),
-        "panels": [panel._asdict() for panel in view.job.panels(seen.counts)],
+        "panels": [panel._asdict() for panel in view.panels],
         "failures_by_gist": [
             {"gist": each.reason_group, "number": each.number, "examples": each.examples}
             for each in seen.groups

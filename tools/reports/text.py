@@ -62,6 +62,15 @@ class View(NamedTuple):
         return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
 
     @property
+    def panels(self) -> Sequence[Panel]:
+        """The job's own."""
+        return [*self.job.panels(self.seen.counts), *self.job.views(self.file, self.pace)]
+
+    def pace(self, key: str) -> float | None:
+        """How many of what is counted under a name come in a second, over the last minute."""
+        return self.course.rate(rates.count_of(key), SPANS["last minute"])
+
+    @property
     def left(self) -> Left:
         return left(self.course, self.seen.pools, limit_of(self.seen.facts))
 
@@ -77,8 +86,8 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
         _pools(view.seen.pools),
         _rates(view),
         _hosts(view.seen.assist.hosts),
-        *map(lines_of, view.job.panels(view.seen.counts)),
-        _failures(view.seen.groups),
+        *map(lines_of, view.panels),
+        failures_of(view.seen.groups),
         _assist(view),
         lines_of(Panel(view.job.store_title.capitalize(), "table", _stored(view))),
     )
@@ -92,7 +101,7 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
 
 def brief(view: View) -> str:
     """How far it is and how fast, for a notice."""
-    sections = (_head(view), _pools(view.seen.pools), _rates(view), _failures(view.seen.groups))
+    sections = (_head(view), _pools(view.seen.pools), _rates(view), failures_of(view.seen.groups))
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
@@ -243,7 +252,7 @@ def _stored(view: View) -> list[tuple[Cell, ...]]:
     return list((view.stored or {}).items())
 
 
-def _failures(groups: Sequence[Group]) -> list[str]:
+def failures_of(groups: Sequence[Group]) -> list[str]:
     digits = max((len(f"{group.number:,}") for group in groups), default=0)
     lines = []
     for group in groups[:GROUPS]:

@@ -15,18 +15,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..base.text import storable
-from .datatype import DataType
 from .declared import Table
 from .fitting import fitted_column, is_storable
 from .rows import Brought
-
-OWN = {
-    "_request": DataType("text"),
-    "_n": DataType("integer"),
-    "_seen": DataType("datetime"),
-    "_activity": DataType("integer"),
-}
-"""In every table: from which request a row is, its number there, when it was seen last."""
 
 Tuples = list[tuple[Any, ...]]
 
@@ -96,7 +87,7 @@ def portions(
 def _portion(table: Table, heap: _Heap, givers: _Givers, misfits: Counter[str]) -> Portion:
     if table.key:
         rows = _tuples(table, heap, givers, misfits)
-        return Portion(table, [], _last_of_each_key(table, rows))
+        return Portion(table, [], last_of_each_key(table, rows))
     last = givers.last(table.name, heap)
     kept = [last[givers.sources[at]] == at for at in heap.givers]
     return Portion(table, list(last), _tuples(table, heap.keep(kept), givers, misfits))
@@ -114,7 +105,7 @@ def _heaps(brought: Sequence[Brought]) -> dict[str, _Heap]:
     return {name: all_of_them.keep([row.table == name for row in rows]) for name in names}
 
 
-def _last_of_each_key(table: Table, rows: Tuples) -> Tuples:
+def last_of_each_key(table: Table, rows: Tuples) -> Tuples:
     """One statement cannot write a row twice."""
     key = itemgetter(*map(list(table.columns).index, table.key))
     if len(set(map(key, rows))) == len(rows):

@@ -11,17 +11,16 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Engine, Index, types
+from sqlalchemy import Column, Connection, Dialect, Engine, Index, types
 from sqlalchemy.exc import DBAPIError, ProgrammingError, SQLAlchemyError, StatementError
 from sqlalchemy.types import Numeric, String, TypeEngine
 
 from ..base.text import one_line
 from ..errors import StopHarvest, UsageError
-from .batch import OWN
 from .datatype import DataType
 from .declared import Table
 
-IN_ONE_DELETE = 500
+AT_ONCE = 500  # values in one condition
 READERS = 8
 TYPES: dict[str, TypeEngine[Any]] = {
     "text": types.Text(),
@@ -36,6 +35,9 @@ TYPES: dict[str, TypeEngine[Any]] = {
     "blob": types.LargeBinary(),
 }
 """As most databases have them."""
+
+
+Among = tuple[str, tuple[Any, ...]]
 
 
 class Database(ABC):
@@ -114,7 +116,7 @@ class Database(ABC):
     table_options: Mapping[str, Any] = {}
 
     def shape_index(self, index: Index) -> None:  # noqa: B027
-        """Of the column `_request`, whose texts may be long."""
+        """Of the column with what a row is from, whose texts may be long."""
 
     def compiled(self, wanted: DataType) -> str:
         return self.sql_type(wanted).compile(self.dialect)
@@ -125,22 +127,36 @@ class Database(ABC):
             return String(wanted.length)
         if wanted.kind == "decimal":
             return Numeric(wanted.length, wanted.decimals)
+        if wanted.kind == "integer" and wanted.is_unsigned:  # few databases have a type of this
+            return self.column_types["bigint"]
         return self.column_types[wanted.kind]
 
-    def widen(  # noqa: B027
-        self, db: Connection, table: str, column: str, wanted: DataType
-    ) -> None:
-        """The column takes longer values from now on."""
+    def widen(self, db: Connection, table: str, column: Column[Any]) -> None:  # noqa: B027
+        """The column, as it is described here, takes longer values from now on."""
+
+    def comment(self, db: Connection, column: Column[Any]) -> None:  # noqa: B027
+        """Beside the column, where that is no part of making the table."""
+
+    @abstractmethod
+    def relax(self, db: Connection, table: str, column: Column[Any]) -> None:
+        """The column may be empty from now on."""
 
     # --- rows ------------------------------------------------------------------------------
 
-    def forget(self, db: Connection, table: str, sources: Sequence[str]) -> None:
-        """The rows of these requests go."""
-        for at in range(0, len(sources), IN_ONE_DELETE):
-            some = sources[at : at + IN_ONE_DELETE]
-            marks = ", ".join([self.mark] * len(some))
-            statement = f"DELETE FROM {self.quoted(table)} WHERE {self.quoted('_request')} IN"
-            db.exec_driver_sql(f"{statement} ({marks})", tuple(some))
+    def among(self, column: str, values: Sequence[str]) -> Among:
+        """A condition, and what stands in it."""
+        marks = ", ".join([self.mark] * len(values))
+        return f"{self.quoted(column)} IN ({marks})", tuple(values)
+
+    def forget(
+        self, db: Connection, table: str, column: str, sources: Sequence[str], *more: Among
+    ) -> None:
+        """The rows of these requests or documents go, of those that fulfil what is said more."""
+        for at in range(0, len(sources), AT_ONCE):
+            some = [self.among(column, sources[at : at + AT_ONCE]), *more]
+            where = " AND ".join(condition for condition, _ in some)
+            values = tuple(value for _, values in some for value in values)
+            db.exec_driver_sql(f"DELETE FROM {self.quoted(table)} WHERE {where}", values)
 
     def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """By key, those that are there are replaced."""
@@ -151,10 +167,10 @@ class Database(ABC):
         return f"INSERT INTO {self.quoted(table.name)} ({self.columns(table)})"
 
     def columns(self, table: Table) -> str:
-        return ", ".join(map(self.quoted, [*table.columns, *OWN]))
+        return ", ".join(map(self.quoted, [*table.columns, *table.own_columns]))
 
     def marks(self, table: Table) -> str:
-        return ", ".join([self.mark] * (len(table.columns) + len(OWN)))
+        return ", ".join([self.mark] * (len(table.columns) + len(table.own_columns)))
 
     def upsert(self, table: Table) -> str:
         if not table.key:
@@ -164,4 +180,4 @@ class Database(ABC):
         return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(news)}"
 
     def beside_key(self, table: Table) -> list[str]:
-        return [name for name in [*table.columns, *OWN] if name not in table.key]
+        return [name for name in [*table.columns, *table.own_columns] if name not in table.key]

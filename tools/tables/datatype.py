@@ -2,13 +2,13 @@
 
 Promise: what fits is stored by every database in the same way, and what a database would refuse or
 change does not fit. Text keeps its characters but for those that databases refuse. Limit: SQLite
-counts a DECIMAL with 15 digits.
+counts a DECIMAL with 15 digits; a BIGINT UNSIGNED ends where a BIGINT does, as in SQLite.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.text import did_you_mean
@@ -36,7 +36,10 @@ KINDS = {
 MEASURED = {"varchar": 1, "decimal": 2, "text": 1, "integer": 1, "bigint": 1, "double": 2}
 """How many numbers may stand in brackets; most only say how wide a value is shown."""
 _SHAPE = re.compile(r"\s*([A-Za-z][A-Za-z ]*?)\s*(?:\(\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\))?\s*")
-_WIDER = {("integer", "bigint"), ("varchar", "text")}
+_WIDER = {("varchar", "text")}
+NUMBERS = ("integer", "bigint", "decimal", "double")
+_BITS = {"integer": 31, "bigint": 63}
+_UNSIGNED = re.compile(r"(.*\S)\s+UNSIGNED\s*", re.I | re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,32 @@ class DataType:
     kind: str
     length: int | None = None
     decimals: int = 0
+    is_unsigned: bool = False
 
     def __str__(self) -> str:
         """
-        >>> str(datatype("numeric(10, 2)")), str(datatype("int")), str(datatype("CHAR"))
-        ('DECIMAL(10,2)', 'INTEGER', 'VARCHAR(1)')
+        >>> str(datatype("numeric(10, 2)")), str(datatype("int unsigned")), str(datatype("CHAR"))
+        ('DECIMAL(10,2)', 'INTEGER UNSIGNED', 'VARCHAR(1)')
         """
+        return f"{self._name} UNSIGNED" if self.is_unsigned else self._name
+
+    @property
+    def _name(self) -> str:
         if self.kind == "decimal":
             return f"DECIMAL({self.length},{self.decimals})"
         return f"VARCHAR({self.length})" if self.kind == "varchar" else self.kind.upper()
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in NUMBERS
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The smallest whole number of this type, and the first that is too large."""
+        if self.kind not in _BITS:
+            return None
+        bits = _BITS[self.kind]
+        return (0, 2 ** min(bits + 1, 63)) if self.is_unsigned else (-(2**bits), 2**bits)
 
     @property
     def is_text(self) -> bool:
@@ -79,6 +99,10 @@ class DataType:
         >>> datatype("DECIMAL(12,2)").holds(datatype("DECIMAL(11,3)"))
         False
         """
+        if self.bounds and other.bounds:
+            return self.bounds[0] <= other.bounds[0] and other.bounds[1] <= self.bounds[1]
+        if self.is_unsigned and not other.is_unsigned:
+            return False
         if self.kind != other.kind:
             return (other.kind, self.kind) in _WIDER
         if self.kind == "decimal":
@@ -94,6 +118,11 @@ def datatype(text: str) -> DataType:
     Traceback (most recent call last):
     ValueError: 'VARCHR(20)' is no type; did you mean 'VARCHAR(20)'?
     """
+    found = _UNSIGNED.fullmatch(text)
+    return _unsigned(_plain(found[1]), text) if found else _plain(text)
+
+
+def _plain(text: str) -> DataType:
     shape = _SHAPE.fullmatch(text)
     name = " ".join(shape[1].upper().split()) if shape else text.partition("(")[0].strip()
     kind = KINDS.get(name)
@@ -110,6 +139,12 @@ def datatype(text: str) -> DataType:
     if kind == "decimal":
         return _decimal(text, *numbers)
     return DataType(kind)
+
+
+def _unsigned(wanted: DataType, text: str) -> DataType:
+    if not wanted.is_number:
+        raise ValueError(f"{text!r}: only numbers are UNSIGNED")
+    return replace(wanted, is_unsigned=True)
 
 
 def _varchar(text: str, numbers: list[int]) -> DataType:

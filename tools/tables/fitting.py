@@ -19,7 +19,6 @@ _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 ALIKE = {str, int, float, date, datetime}
 """Kinds of values that, alone in a column, are equal only if they mean the same."""
 SHOWN = 40  # characters of a value in a message
-BOUNDS = {"integer": 2**31, "bigint": 2**63}
 TRUTHS = dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True) | dict.fromkeys(
     ("false", "f", "no", "n", "off", "0"), False
 )
@@ -91,10 +90,13 @@ def _fits_as_it_is(wanted: DataType, values: Sequence[Any], kinds: set[type], is
         texts = [each for each in values if each] if None in values else values
         return max(map(len, texts), default=0) <= wanted.longest and is_storable("".join(texts))
     there = [value for value in values if value is not None] if None in values else values
-    if wanted.kind == "decimal" and kinds == {str} and not is_key:
+    if wanted.kind == "decimal" and kinds == {str} and not (is_key or wanted.is_unsigned):
         return bool(_plain_numbers(wanted).fullmatch("\n".join(there)))
-    if kinds == {int} and (bound := BOUNDS.get(wanted.kind)):
-        return bool(-bound <= min(there) and max(there) < bound)
+    if kinds == {int} and wanted.bounds:
+        least, end = wanted.bounds
+        return bool(least <= min(there) and max(there) < end)
+    if wanted.is_unsigned:
+        return False
     return kinds == {float} and wanted.kind == "double" and all(map(math.isfinite, there))
 
 
@@ -154,7 +156,6 @@ def _number(value: Any) -> Decimal:
 
 
 def _integer(wanted: DataType, value: Any) -> int:
-    bound = BOUNDS[wanted.kind]
     if not isinstance(value, int):
         number = _number(value)
         if number.adjusted() > 20:
@@ -162,13 +163,21 @@ def _integer(wanted: DataType, value: Any) -> int:
         value = int(number)
         if value != number:
             raise ValueError
-    if not -bound <= value < bound:
+    _check_sign(wanted, value)
+    least, end = wanted.bounds or (value, value)
+    if not least <= value < end:
         raise Misfit("too large", f"too large for {wanted}")
     return int(value)
 
 
+def _check_sign(wanted: DataType, number: Any) -> None:
+    if wanted.is_unsigned and number < 0:
+        raise Misfit("negative", f"negative, and the column is {wanted}")
+
+
 def _decimal(wanted: DataType, value: Any) -> str:
     number, digits = _number(value), (wanted.length or 0) - wanted.decimals
+    _check_sign(wanted, number)
     if number and number.adjusted() > digits:
         raise Misfit("too large", f"too large for {wanted}")
     rounded = number.quantize(Decimal((0, (1,), -wanted.decimals)), context=_EXACT)
@@ -177,8 +186,9 @@ def _decimal(wanted: DataType, value: Any) -> str:
     return f"{rounded:f}"
 
 
-def _double(_: DataType, value: Any) -> float:
+def _double(wanted: DataType, value: Any) -> float:
     number = float(_number(value))
+    _check_sign(wanted, number)
     if not math.isfinite(number):
         raise ValueError
     return number

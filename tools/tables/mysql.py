@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pymysql
-from sqlalchemy import Connection, Engine, Index, create_engine, event
+from sqlalchemy import Column, Connection, Engine, Index, create_engine, event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateColumn
 
 from ..base.credentials import hidden
 from ..errors import GiveUp, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
 from .database import READERS, TYPES, Database
-from .datatype import DataType
 from .declared import Table
 
 CONNECT_S = 10
@@ -82,11 +82,12 @@ class MysqlDatabase(Database):
     def shape_index(self, index: Index) -> None:
         index.dialect_options["mysql"]["length"] = PREFIX
 
-    def widen(self, db: Connection, table: str, column: str, wanted: DataType) -> None:
-        kind = self.compiled(wanted)
-        db.exec_driver_sql(
-            f"ALTER TABLE {self.quoted(table)} MODIFY COLUMN {self.quoted(column)} {kind}"
-        )
+    def widen(self, db: Connection, table: str, column: Column[Any]) -> None:
+        """All that a column is must be said again."""
+        described = CreateColumn(column).compile(dialect=self.dialect)
+        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} MODIFY COLUMN {described}")
+
+    relax = widen
 
     def upsert(self, table: Table) -> str:
         """As the driver understands it, which then sends many rows in a statement."""

@@ -6,7 +6,7 @@ a word, MariaDB has no characters beyond U+FFFF in them, and some databases do n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..base.text import clipped, one_line
 from ..errors import UsageError
@@ -18,13 +18,36 @@ FORBIDDEN = frozenset("\"'`[]\\;")
 
 def check_names(names: Iterable[str], place: str) -> None:
     """Raises UsageError for the first that cannot be used."""
-    seen: dict[str, str] = {}
+    names, seen = list(names), dict[str, str]()
+    _check_cut(names, place)
     for name in names:
         if fault := _fault(name):
             raise UsageError(f"{place}: the name {clipped(one_line(repr(name)), 90)} {fault}")
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             raise UsageError(f"{place}: {other!r} and {name!r} are the same name in some databases")
+
+
+def _check_cut(names: Sequence[str], place: str) -> None:
+    kept: dict[str, str] = {}
+    for name in names:
+        cut = name.encode(errors="replace")[:LONGEST].decode(errors="ignore")
+        other = kept.setdefault(cut, name)
+        if other != name:
+            one, two = _where_they_differ(other, name)
+            raise UsageError(
+                f"{place}: {one!r} and {two!r} are the same in PostgreSQL, which cuts names at "
+                f"{LONGEST} bytes"
+            )
+
+
+def _where_they_differ(one: str, other: str) -> Iterator[str]:
+    """
+    >>> list(_where_they_differ("企业" + "名" * 20 + "甲", "企业" + "名" * 20 + "乙"))
+    ['企业...甲', '企业...乙']
+    """
+    same = next((at for at, both in enumerate(zip(one, other)) if len(set(both)) > 1), LONGEST)  # noqa: B905
+    return (f"{name[:2]}...{clipped(name[same:] or name[-1], 40)}" for name in (one, other))
 
 
 def _fault(name: str) -> str | None:

@@ -14,14 +14,14 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, Engine, Index, create_engine
+from sqlalchemy import Column, Connection, Engine, Index, create_engine
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import SetColumnComment
 
 from ..base.credentials import hidden
 from ..errors import GiveUp, HarvestError, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
-from .database import READERS, Database
-from .datatype import DataType
+from .database import READERS, Among, Database
 from .declared import Table
 
 CONNECT_S = 10
@@ -55,10 +55,21 @@ class PostgresDatabase(Database):
         """One by hash takes texts of any length."""
         index.dialect_options["postgresql"]["using"] = "hash"
 
-    def widen(self, db: Connection, table: str, column: str, wanted: DataType) -> None:
-        kind = self.compiled(wanted)
-        change = f"ALTER COLUMN {self.quoted(column)} TYPE {kind}"
-        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} {change}")
+    def widen(self, db: Connection, table: str, column: Column[Any]) -> None:
+        self._alter(db, table, column, f"TYPE {column.type.compile(self.dialect)}")
+
+    def relax(self, db: Connection, table: str, column: Column[Any]) -> None:
+        self._alter(db, table, column, "DROP NOT NULL")
+
+    def _alter(self, db: Connection, table: str, column: Column[Any], change: str) -> None:
+        name = self.quoted(column.name)
+        db.exec_driver_sql(f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {name} {change}")
+
+    def comment(self, db: Connection, column: Column[Any]) -> None:
+        db.execute(SetColumnComment(column))
+
+    def among(self, column: str, values: Sequence[str]) -> Among:
+        return f"{self.quoted(column)} = ANY(%s)", (list(values),)
 
     def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
         """By COPY, which costs a third of INSERT; with a key by way of a table of this session."""

@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+TooLong = Literal["widen", "cut", "fail"]
+"""What becomes of a value that is longer than its column."""
+
+
+class Missing:
+    """Of which there is one: `MISSING`."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
+"""A field that a document does not have: its column takes its DEFAULT, else an empty text or NULL.
+"""
+
+
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+"""A value that its document does not have: the column's DEFAULT, or what stands for nothing."""
 
 
 class Row:
@@ -47,6 +73,34 @@ class Written(NamedTuple):
 
     rows: dict[str, int]
     misfits: dict[str, int]
+
+
+class Extract(NamedTuple):
+    """All rows of one document, by table, as tuples in the order of the table's columns. `tables`
+    are those it may have rows in: the ones it had there before go."""
+
+    document: str
+    rows: Mapping[str, Sequence[tuple[Any, ...]]]
+    tables: Sequence[str]
+
+
+class Problem(NamedTuple):
+    """A value that did not get into its table as it was."""
+
+    table: str
+    document: str
+    row: int
+    column: str
+    value: str | None
+    why: str
+
+
+class Replaced(NamedTuple):
+    """How many rows each extract has now, what was wrong with values, which columns are wider."""
+
+    rows: list[int]
+    problems: list[Problem]
+    changes: list[str]
 
 
 class TableCount(NamedTuple):

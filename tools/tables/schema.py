@@ -1,4 +1,4 @@
-"""Tables made and extended as they are declared, and the list of those that are ours.
+"""Tables made and extended as they are declared.
 
 Promise: columns are added and widened, never dropped or narrowed; a table that somebody else made
 is never touched, and one that was lost is never made anew silently. A start that was killed midway
@@ -7,84 +7,91 @@ is finished by the next.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-import orjson
-from sqlalchemy import Column, Connection, Index, MetaData, inspect
-from sqlalchemy import Table as SqlTable
-from sqlalchemy.schema import CreateTable
+from sqlalchemy import Connection, inspect
 
 from ..errors import StateDamaged, UsageError
-from .batch import OWN
+from .alteration import Alteration
+from .catalogue import CHANGES, LIST, PROBLEMS, Catalogue, Known
 from .database import Database
-from .datatype import DataType, datatype
+from .datatype import DataType
 from .declared import Table
+from .making import column_of, make_table
 from .names import shortened
+from .widening import with_wider
 
-LIST = Table(
-    "_tables",
-    {
-        "name": DataType("varchar", 63),
-        "columns": DataType("text"),
-        "parts_of_key": DataType("text"),
-        "owner": DataType("varchar", 200),
-    },
-    ("name",),
-)
-AGAIN = "start with --fresh, which keeps the old table under another name"
+FRESH = "start with --fresh, which keeps the old table under another name"
+ARCHIVE = "`structure export {job} --archive {table}` renames the old table"
 
 
 class Schema:
-    """Inside one transaction."""
+    """Inside one transaction. `job` is who is told to archive a table."""
 
-    def __init__(self, database: Database, db: Connection) -> None:
+    def __init__(self, database: Database, db: Connection, job: str = "NAME") -> None:
         self._database = database
         self._db = db
+        self._job = job
+        self._catalogue = Catalogue(database, db)
         self._there = set(inspect(db).get_table_names())
 
-    def prepare(self, tables: Iterable[Table]) -> list[str]:
-        """What was changed, a sentence each."""
-        if LIST.name not in self._there:
-            self._create(LIST, {})
-        known = self.known()
-        return [said for table in tables for said in self._prepare(table, known.get(table.name))]
+    def prepare(self, tables: Iterable[Table]) -> tuple[dict[str, Table], list[str]]:
+        """The tables as they are now, and what was changed, a sentence each."""
+        tables = list(tables)
+        self._make_ours(any(table.own == "document" for table in tables))
+        known = self._known()
+        prepared, said = {}, []
+        for table in tables:
+            prepared[table.name], changes = self._prepare(table, known.get(table.name))
+            said += changes
+        return prepared, said
+
+    def widen(
+        self, wider: Mapping[str, Mapping[str, DataType]]
+    ) -> tuple[dict[str, Table], list[str]]:
+        """As far as nobody else has widened these columns meanwhile."""
+        known = self._known()
+        tables, said = {}, []
+        for name, columns in wider.items():
+            if name not in known:
+                raise self._lost(Table(name, columns, own="document"))
+            before, declared = known[name]
+            news = {
+                each: new for each, new in columns.items() if not before.columns[each].holds(new)
+            }
+            after = with_wider(before, news)
+            said += [self._widen(after, each, before.columns[each]) for each in news]
+            self._catalogue.record(Known(after, declared))
+            tables[name] = after
+        return tables, said
 
     def known(self) -> dict[str, Table]:
         """Those that are ours, as they are."""
-        if LIST.name not in self._there:
-            return {}
-        rows = self._ask("SELECT {name}, {columns}, {parts_of_key} FROM {_tables}")
-        return {
-            name: Table(
-                name,
-                {column: datatype(said) for column, said in orjson.loads(columns).items()},
-                tuple(orjson.loads(key)),
-            )
-            for name, columns, key in rows
-        }
+        return {name: each.table for name, each in self._known().items()}
+
+    def _known(self) -> dict[str, Known]:
+        return self._catalogue.known() if LIST.name in self._there else {}
 
     def owners(self, names: Iterable[str]) -> set[str]:
-        if LIST.name not in self._there:
-            return set()
-        wanted = set(names)
-        rows = self._ask("SELECT {name}, {owner} FROM {_tables}")
-        return {owner for name, owner in rows if owner and name in wanted}
+        return self._catalogue.owners(names) if LIST.name in self._there else set()
 
     def claim(self, owner: str, names: Iterable[str]) -> None:
-        for name in names:
-            self._run("UPDATE {_tables} SET {owner} = ? WHERE {name} = ?", owner, name)
+        self._catalogue.claim(owner, names)
 
     def set_aside(self, name: str, stamp: str) -> str | None:
         """Its new name; None if there is none of that name that is ours."""
-        if name not in self.known():
+        table = self.known().get(name)
+        if table is None:
             return None
         new = None
         if name in self._there:
             new = self._free(name, stamp)
-            self._run(f"ALTER TABLE {self._quoted(name)} RENAME TO {self._quoted(new)}")
+            self._note(table, f"table {name} renamed to {new}")
+            old, other = map(self._database.quoted, (name, new))
+            self._db.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {other}")
             self._there = self._there - {name} | {new}
-        self._run("DELETE FROM {_tables} WHERE {name} = ?", name)
+        self._catalogue.forget(name)
         return new
 
     def _free(self, name: str, stamp: str) -> str:
@@ -96,95 +103,104 @@ class Schema:
 
     # --- one table -------------------------------------------------------------------------
 
-    def _prepare(self, table: Table, before: Table | None) -> list[str]:
+    def _make_ours(self, has_documents: bool) -> None:
+        """The tables that we keep about the others."""
+        more = [(CHANGES, ""), (PROBLEMS, "document")] if has_documents else []
+        for table, source in [(LIST, ""), *more]:
+            if table.name not in self._there:
+                make_table(self._database, self._db, table, source)
+                self._there.add(table.name)
+
+    def _prepare(self, table: Table, known: Known | None) -> tuple[Table, list[str]]:
         if table.name not in self._there:
-            if before is not None:
-                raise StateDamaged(
-                    f"{self._database.name} has lost its table {table.name!r}: bring it back, or "
-                    "start with --fresh"
-                )
-            self._create(table, OWN)
-            self._record(table)
-            return [f"table {table.name} made"]
+            if known is not None:
+                raise self._lost(table)
+            return table, [self._make(table)]
         columns = {each["name"] for each in inspect(self._db).get_columns(table.name)}
-        if not columns >= OWN.keys():
+        if not columns >= table.own_columns.keys():
             raise UsageError(
                 f"{self._database.name} has a table {table.name!r} that Sheaf did not make: rename "
                 "one of the two"
             )
-        return self._extend(table, before or table, columns)
+        return self._extend(table, known or Known(table, table.columns), columns)
 
-    def _extend(self, table: Table, before: Table, there: set[str]) -> list[str]:
-        self._check_key(table, before)
-        said = []
-        for name, wanted in table.columns.items():
-            old = before.columns.get(name, wanted)
-            if name not in there:
-                self._add(table.name, name, wanted)
-                said.append(f"column {table.name}.{name} added")
-            elif not wanted.holds(old):
-                raise UsageError(
-                    f"column {table.name}.{name} is {old} and cannot become {wanted}: {AGAIN}"
-                )
-            elif wanted != old:
-                self._database.widen(self._db, table.name, name, wanted)
-                said.append(f"column {table.name}.{name} widened from {old} to {wanted}")
-        self._record(Table(table.name, {**before.columns, **table.columns}, table.key))
+    def _lost(self, table: Table) -> StateDamaged:
+        remedy = "start with --fresh" if table.own == "request" else self._remedy(table)
+        return StateDamaged(
+            f"{self._database.name} has lost its table {table.name!r}: bring it back, or {remedy}"
+        )
+
+    def _make(self, table: Table) -> str:
+        said = f"table {table.name} made"
+        self._note(table, said)
+        has_index = table.own == "document" or not table.key
+        make_table(self._database, self._db, table, table.source_column if has_index else "")
+        self._there.add(table.name)
+        self._catalogue.record(Known(table, table.columns))
         return said
+
+    def _extend(self, table: Table, known: Known, there: set[str]) -> tuple[Table, list[str]]:
+        before, declared = known
+        self._check_key(table, before)
+        columns, said = {}, []
+        for name, wanted in table.columns.items():
+            columns[name] = wanted
+            if name not in there:
+                said.append(self._add(table, name))
+                continue
+            old = before.columns.get(name, wanted)
+            columns[name] = self._grown(table, name, old, declared.get(name, wanted))
+            if columns[name] != old:
+                said.append(self._widen(table, name, old))
+        now = replace(table, columns=columns)  # some may be wider than declared
+        if table.own == "document":
+            said += Alteration(self._database, self._db, self._note)(now, before)
+        whole = replace(
+            now,
+            columns={**before.columns, **columns},
+            options={**before.options, **table.options},
+        )
+        self._catalogue.record(Known(whole, {**declared, **table.columns}))
+        return now, said
+
+    def _grown(self, table: Table, name: str, old: DataType, declared: DataType) -> DataType:
+        """The type a column gets: at least as wide as it is, values may have widened it."""
+        wanted = table.columns[name]
+        if wanted.holds(declared):
+            if old.holds(wanted):
+                return old
+            if wanted.holds(old):
+                return wanted
+        raise UsageError(
+            f"column {table.name}.{name} is {old} and cannot become {wanted}: {self._remedy(table)}"
+        )
 
     def _check_key(self, table: Table, before: Table) -> None:
         if table.key != before.key:
             was, now = (", ".join(each.key) or "none" for each in (before, table))
-            raise UsageError(f"the key of table {table.name} was {was} and is now {now}: {AGAIN}")
+            remedy = self._remedy(table)
+            raise UsageError(f"the key of table {table.name} was {was} and is now {now}: {remedy}")
 
-    def _create(self, table: Table, own: Mapping[str, DataType]) -> None:
-        made = SqlTable(
-            table.name,
-            MetaData(),
-            *(self._column(table, name, each) for name, each in {**table.columns, **own}.items()),
-            **self._database.table_options,
-        )
-        self._db.execute(CreateTable(made))
-        if own and not table.key:
-            # a name of its own: those of indexes stay when a table is set aside
-            index = Index(f"_request_{uuid.uuid4().hex}", made.c["_request"])
-            self._database.shape_index(index)
-            index.create(self._db)
-        self._there.add(table.name)
+    def _remedy(self, table: Table) -> str:
+        if table.own == "request":
+            return FRESH
+        return ARCHIVE.format(job=self._job, table=table.name)
 
-    def _column(self, table: Table, name: str, wanted: DataType) -> Column[object]:
-        in_key = name in table.key
-        kind = self._database.sql_type(wanted)
-        return Column(
-            name, kind, primary_key=in_key, nullable=not in_key, autoincrement=False, quote=True
-        )
+    def _widen(self, table: Table, name: str, old: DataType) -> str:
+        said = f"column {table.name}.{name} widened from {old} to {table.columns[name]}"
+        self._note(table, said)
+        self._database.widen(self._db, table.name, column_of(self._database, table, name))
+        return said
 
-    def _add(self, table: str, column: str, wanted: DataType) -> None:
-        kind = self._database.compiled(wanted)
-        self._run(f"ALTER TABLE {self._quoted(table)} ADD COLUMN {self._quoted(column)} {kind}")
+    def _add(self, table: Table, name: str) -> str:
+        """The rows that are there have nothing in it, whatever its DEFAULT."""
+        said = f"column {table.name}.{name} added"
+        self._note(table, said)
+        kind = self._database.compiled(table.columns[name])
+        place, column = map(self._database.quoted, (table.name, name))
+        self._db.exec_driver_sql(f"ALTER TABLE {place} ADD COLUMN {column} {kind}")
+        return said
 
-    def _record(self, table: Table) -> None:
-        columns = {name: str(each) for name, each in table.columns.items()}
-        said = orjson.dumps(columns).decode(), orjson.dumps(table.key).decode()
-        if self._ask("SELECT {name} FROM {_tables} WHERE {name} = ?", table.name):
-            self._run("UPDATE {_tables} SET {columns} = ? WHERE {name} = ?", said[0], table.name)
-        else:
-            statement = "INSERT INTO {_tables} ({name}, {columns}, {parts_of_key}) VALUES (?, ?, ?)"
-            self._run(statement, table.name, *said)
-
-    # --- statements ------------------------------------------------------------------------
-
-    def _quoted(self, name: str) -> str:
-        return self._database.quoted(name)
-
-    def _run(self, statement: str, *values: object) -> None:
-        self._db.exec_driver_sql(self._said(statement, bool(values)), values or None)
-
-    def _ask(self, statement: str, *values: object) -> list[tuple[str, ...]]:
-        said = self._said(statement, bool(values))
-        return [tuple(row) for row in self._db.exec_driver_sql(said, values or None)]
-
-    def _said(self, statement: str, has_values: bool) -> str:
-        for name in (LIST.name, *LIST.columns):
-            statement = statement.replace(f"{{{name}}}", self._quoted(name))
-        return statement.replace("?", self._database.mark) if has_values else statement
+    def _note(self, table: Table, change: str) -> None:
+        if table.own == "document":
+            self._catalogue.note(table.name, change)

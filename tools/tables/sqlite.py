@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, types
+from sqlalchemy import Column, Connection, Engine, create_engine, event, types
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
@@ -76,6 +76,15 @@ class SqliteDatabase(Database):
                     db.driver_connection.execute(CHECKPOINT)  # type: ignore[union-attr]
         finally:
             super().close()
+
+    def relax(self, db: Connection, table: str, column: Column[Any]) -> None:
+        """By another column that takes its place."""
+        place, old, new = map(self.quoted, (table, column.name, f"_new {column.name}"))
+        kind = column.type.compile(self.dialect)
+        db.exec_driver_sql(f"ALTER TABLE {place} ADD COLUMN {new} {kind}")
+        db.exec_driver_sql(f"UPDATE {place} SET {new} = {old}")
+        db.exec_driver_sql(f"ALTER TABLE {place} DROP COLUMN {old}")
+        db.exec_driver_sql(f"ALTER TABLE {place} RENAME COLUMN {new} TO {old}")
 
     def is_mistake(self, error: Exception) -> bool:
         """SQLite has one name for what is wrong with a statement and with the file."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from ..errors import Unavailable, Unreachable, UsageError
 from .address import PASSWORD_VARIABLE, is_mysql, is_postgres, sqlite_path
 from .batch import portions
 from .database import Database
+from .datatype import DataType
 from .declared import Table
-from .rows import Brought, TableCount, Written
+from .exchange import replace_problems, replace_rows
+from .replacement import Replacer
+from .rows import Brought, Extract, Problem, Replaced, TableCount, TooLong, Written
 from .schema import Schema
 
 QUESTION = re.compile(
@@ -32,25 +36,32 @@ QUESTION = re.compile(
 OTHERS = "postgresql://user@host/db or mysql://user@host/db"
 
 
-def open_target(url: str, folder: Path, password_file: Path | None = None) -> Target:
-    """Ready to be written; a file is made if it is not there yet, in `folder` unless it says."""
-    return _target(_database(url, folder, password_file, True))
+def open_target(
+    url: str, folder: Path, password_file: Path | None = None, password: str | None = None
+) -> Target:
+    """Ready to be written; a file is made if it is not there yet, in `folder` unless it says. A
+    password of the environment or of `password_file` goes before `password`."""
+    return _target(_database(url, folder, password_file, password, True))
 
 
-def visit_target(url: str, folder: Path, password_file: Path | None = None) -> Target | None:
+def visit_target(
+    url: str, folder: Path, password_file: Path | None = None, password: str | None = None
+) -> Target | None:
     """To be read, while somebody else may be writing; None if there is no such file."""
     if not (is_postgres(url) or is_mysql(url)) and not sqlite_path(url, folder, OTHERS).exists():
         return None
-    return _target(_database(url, folder, password_file, False))
+    return _target(_database(url, folder, password_file, password, False))
 
 
-def _database(url: str, folder: Path, password_file: Path | None, writable: bool) -> Database:
+def _database(
+    url: str, folder: Path, password_file: Path | None, password: str | None, writable: bool
+) -> Database:
     """A driver is imported only by those who use it."""
     if not (is_postgres(url) or is_mysql(url)):
         from .sqlite import SqliteDatabase
 
         return SqliteDatabase(sqlite_path(url, folder, OTHERS), writable)
-    password = one_secret(PASSWORD_VARIABLE, password_file)
+    password = one_secret(PASSWORD_VARIABLE, password_file) or password
     with extras.named():
         if is_postgres(url):
             from .postgres import PostgresDatabase
@@ -77,14 +88,20 @@ class Target:
         self.name = database.name
         self._database = database
         self._tables: dict[str, Table] = {}
+        self._replacer = Replacer({})
 
-    def prepare(self, tables: Mapping[str, Table]) -> list[str]:
+    def prepare(self, tables: Mapping[str, Table], job: str = "NAME") -> list[str]:
         """They are there as declared: made, or with columns added and widened. What was changed, a
-        sentence each."""
+        sentence each. `job` is whose command sets a table of documents aside."""
         with self._database.transaction() as db:
-            said = Schema(self._database, db).prepare(tables.values())
-        self._tables |= tables
+            prepared, said = Schema(self._database, db, job).prepare(tables.values())
+        self._know(prepared)
         return said
+
+    def _know(self, tables: Mapping[str, Table]) -> None:
+        """Anew, not changed: others may be reading the ones before."""
+        self._tables = {**self._tables, **tables}
+        self._replacer = Replacer(self._tables)
 
     def write(self, brought: Sequence[Brought]) -> Written:
         """All or nothing; only into tables that were prepared."""
@@ -93,10 +110,40 @@ class Target:
         with self._database.transaction() as db:
             for table, sources, rows in found:
                 if sources:
-                    self._database.forget(db, table.name, sources)
+                    self._database.forget(db, table.name, table.source_column, sources)
                 if rows:
                     self._database.put(db, table, rows)
         return Written({each.table.name: len(each.rows) for each in found}, dict(misfits))
+
+    def replace(self, extracts: Sequence[Extract], too_long: TooLong = "widen") -> Replaced:
+        """The documents have these rows and no others, and these problems. All or nothing, except
+        that a column stays wide. Raises GiveUp if a row is like another that must be unique."""
+        new = self._replacer(extracts, too_long)
+        changes = self._widen(new.wider) if new.wider else []
+        with self._database.transaction() as db:
+            for table, documents, rows in new.portions:
+                replace_rows(self._database, db, table, documents, rows)
+            replace_problems(self._database, db, self._tables, new.documents, new.problems)
+        return Replaced(new.rows, new.problems, changes)
+
+    def problems_of(self, extract: Extract, too_long: TooLong = "widen") -> list[Problem]:
+        """That it would have; raises GiveUp as `replace` does. Asks no database."""
+        return self._replacer([extract], too_long).problems
+
+    def _widen(self, wider: Mapping[str, Mapping[str, DataType]]) -> list[str]:
+        """In a transaction before that of the rows: MariaDB ends one by changing a table."""
+        with self._database.transaction() as db:
+            widened, said = Schema(self._database, db).widen(wider)
+        self._know(
+            {
+                name: replace(
+                    table, columns={each: widened[name].columns[each] for each in table.columns}
+                )
+                for name, table in self._tables.items()
+                if name in widened
+            }
+        )
+        return said
 
     def select(self, sql: str, **values: object) -> list[SqlRow[Any]]:
         """Rows whose columns are attributes: `row.sku`. Values stand in it as `:name`; nothing can
@@ -145,8 +192,8 @@ class Target:
         with self._database.transaction() as db:
             schema = Schema(self._database, db)
             moved = {name: schema.set_aside(name, stamp) for name in list(names)}
-        for name in moved:
-            self._tables.pop(name, None)
+        self._tables = {name: each for name, each in self._tables.items() if name not in moved}
+        self._replacer = Replacer(self._tables)
         return {name: new for name, new in moved.items() if new}
 
     def claim(self, owner: str, names: Iterable[str] | None = None) -> None:

@@ -1,12 +1,13 @@
-"""What is wrong with a task's file: every mistake with its place and the nearest right name."""
+"""What is wrong with a file that somebody wrote: every mistake with its place and the nearest right
+name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.text import clipped, did_you_mean, plain, seconds_of
-from ..errors import UsageError
+from ..errors import UsageError, WrongSetting
+from .text import bytes_of, clipped, did_you_mean, plain, seconds_of
 
 MOST = 50  # the first ones say enough
 LONGEST, LONGEST_PLACE = 300, 150  # characters of a mistake
@@ -40,6 +41,8 @@ class Section:
     """A table of the file. What is read from it is of the kind that was asked for, or a mistake
     and the default; a key that it should not have is a mistake."""
 
+    noun = "a table"
+
     def __init__(
         self, said: Any, place: str, mistakes: Mistakes, known: Collection[str] | None = None
     ) -> None:
@@ -47,7 +50,7 @@ class Section:
         self.mistakes = mistakes
         self.said: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
         if not isinstance(said, Mapping):
-            mistakes.add(place, f"must be a table, not {shown(said)}")
+            mistakes.add(place, f"must be {self.noun}, not {shown(said)}")
         for key in self.said:
             if known is not None and key not in known:
                 hint = did_you_mean(key, known) or f"; known: {', '.join(known)}"
@@ -114,8 +117,16 @@ class Section:
             self.wrong(key, f'must be like "30 min", "24 h" or 90 (seconds), not {shown(value)}')
         return default if found is None else found
 
+    def bytes(self, key: str, default: Any) -> Any:
+        if key not in self.said:
+            return default
+        found = bytes_of(self.said[key])
+        if not found:
+            self.wrong(key, f'must be like "512 MB" or 90 (bytes), not {shown(self.said[key])}')
+        return found or default
+
     def section(self, key: str, known: Collection[str] | None = None) -> Section:
-        return Section(self.said.get(key, {}), self.at(key), self.mistakes, known)
+        return type(self)(self.said.get(key, {}), self.at(key), self.mistakes, known)
 
     def sections(self, key: str, known: Collection[str]) -> Iterator[Section]:
         """Of a list of tables."""
@@ -124,7 +135,7 @@ class Section:
             self.wrong(key, f"must be a list of tables, not {shown(value)}")
             return
         for number, each in enumerate(value):
-            yield Section(each, f"{self.at(key)}[{number}]", self.mistakes, known)
+            yield type(self)(each, f"{self.at(key)}[{number}]", self.mistakes, known)
 
     def _of(self, key: str, kind: type, default: Any, name: str) -> Any:
         value = self.said.get(key, default)
@@ -137,3 +148,13 @@ class Section:
 def shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_cron(text: str) -> bool:
+    from .crontab import parse  # it takes a scheduler with it
+
+    try:
+        parse(text, "at")
+    except WrongSetting:
+        return False
+    return True

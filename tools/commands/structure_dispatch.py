@@ -1,0 +1,12 @@
+"""`python main.py structure dispatch NAME`: what is new in its sources waits to be parsed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .structure import StructureOptions, run_stage, stage_arguments
+
+EXAMPLES = ("python main.py structure dispatch register    look for new documents, parse none",)
+Options = StructureOptions
+arguments = stage_arguments
+run = partial(run_stage, "dispatch")

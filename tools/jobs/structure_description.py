@@ -1,0 +1,117 @@
+"""What is known of the job `structure` without opening it. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ..engine.job import Description, Job, Pace, Panel, Series
+from ..engine.stage import Stage
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+TOGETHER = 200  # documents that are exported in one go
+SEEN = ("found", "copies", "empty", "superseded", "without parser", "unreadable")
+"""What is counted of documents on their way."""
+
+
+class StructureDescription(Description):
+    name = "structure"
+    examples = (
+        "python main.py structure                     the structures there are",
+        "python main.py structure register            do all that structures/register.toml says",
+        "python main.py structure register --watch    stay, and do it again as it says",
+        "python main.py structure status register     how far it is, and what failed",
+    )
+    stage_titles = {  # noqa: RUF012
+        "dispatch": "stretches read",
+        "parse": "parsed",
+        "export": "exported",
+    }
+    series = (Series("documents", "found"),)
+    store_title = "tables"
+    usual_home = "state-structure/NAME"
+
+    def noun(self, facts: Mapping[str, str]) -> str:
+        return "documents"
+
+    def home(self, settings: Settings) -> Path:
+        """The only structure's there is; else whoever means one says so."""
+        homes = self.homes(settings)
+        return homes[0] if len(homes) == 1 else settings.structure.state
+
+    def homes(self, settings: Settings) -> Sequence[Path]:
+        pools = settings.pools_file.name
+        return sorted(each.parent for each in settings.structure.state.glob(f"*/{pools}"))
+
+    def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
+        rows = [(name, counts[name]) for name in SEEN if counts.get(name)]
+        return (Panel("Documents", "table", rows),)
+
+    def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
+        from .structure_views import views_of
+
+        return views_of(file, pace)
+
+    def stored(self, settings: Settings) -> Mapping[str, int] | None:
+        from .structure_stored import counts_in
+
+        return counts_in(settings)
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        from .structure_arguments import add_structure_flags, add_watch
+
+        add_structure_flags(parser)
+        add_watch(parser)
+
+    def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
+        """With the structure that is meant, in its own state."""
+        from .structure_declared import with_structure
+
+        return with_structure(settings, arguments)
+
+    def stages(self, settings: Settings) -> Sequence[Stage]:
+        cores = settings.structure.cores
+        return (
+            Stage("dispatch", 1),
+            Stage("parse", cores, "priority", kind="computes"),
+            Stage("export", 1, "priority", kind="computes", portion=TOGETHER),
+        )
+
+    def set_aside(self, settings: Settings) -> Sequence[str]:
+        from .structure_declared import tables_set_aside
+
+        return tables_set_aside(settings)
+
+    def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:
+        from .structure_declared import plan
+
+        return plan(settings)
+
+    def opened(self, settings: Settings, arguments: Namespace, stop: Event) -> Job:
+        from .structure import opened
+
+        return opened(settings, arguments, stop)
+
+    def rehearsed(
+        self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event
+    ) -> Job:
+        """In a file of its own; whether the real place answers is asked too."""
+        from .structure import opened
+        from .structure_stored import require_answer
+
+        require_answer(settings)
+        elsewhere = replace(scratch.structure, database="sqlite:rehearsal.db")
+        return opened(replace(scratch, structure=elsewhere), arguments, stop)
+
+    def shipping(self, settings: Settings) -> object:
+        raise UsageError("the job structure has nothing to ship: its rows are in tables")
+
+
+STRUCTURE = StructureDescription()

@@ -1,0 +1,100 @@
+"""The tables of a structure: the database they are in, found to be its own, and what fills them."""
+
+from __future__ import annotations
+
+import logging
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..base.credentials import hidden
+from ..engine.pools import Pools
+from ..errors import StateDamaged
+from ..settings import Settings
+from ..structure.documents import Documents
+from ..structure.export import EXPORTED, UNMATCHED, Export
+from ..structure.mapping import Export as ExportFile
+from ..structure.mapping import never_matched
+from ..structure.store import Rowing
+from ..structure.walk import Walker
+from ..tables.rows import Extract, Problem
+from ..tables.target import Target
+from .ownership import Past
+from .structure_declared import export_in, place_in, structure_in, tables_set_aside
+from .structure_stored import DATABASE, TABLES
+
+logger = logging.getLogger(__name__)
+
+
+class Tables(NamedTuple):
+    target: Target
+    file: ExportFile
+    worked: int  # documents that were exported before this start
+    is_forced: bool  # all of them come again: nothing is lost if the tables are new
+
+    @property
+    def place(self) -> str:
+        return hidden(self.target.name)
+
+    def make(self, pools: Pools, owner: str, name: str) -> None:
+        """They may be those of several structures; the first one's name stays in them."""
+        for warning in self.file.warnings:
+            logger.warning("%s", warning)
+        tables = self.file.tables
+        is_new = self.target.owner(tables) is None
+        if is_new and self.worked and not self.is_forced:
+            raise _lost(self.target.name, self.file, self.worked)
+        for sentence in self.target.prepare(tables, name):
+            logger.info("%s", sentence)
+        if is_new:
+            self.target.claim(owner, tables)
+        pools.remember({TABLES: "\n".join(tables), DATABASE: self.place})
+
+    def rowing(self, settings: Settings, documents: Documents) -> Rowing:
+        structure = structure_in(settings)
+        ways = [*self.file.tables], structure.document, structure.too_long
+        return Rowing(documents, self.target, *ways)
+
+    def worker(self, settings: Settings, documents: Documents) -> Export:
+        structure = structure_in(settings)
+        by_key = structure.document == "key"
+        walker = Walker(self.file, structure.outer, wants_keys=by_key)
+
+        def judge(extract: Extract) -> list[Problem]:
+            return self.target.problems_of(extract, structure.too_long)
+
+        names = [*self.file.tables]
+        return Export(documents, walker, by_key, names, judge if structure.strict else None)
+
+    def tell(self, rowing: Rowing, tally: Mapping[str, int]) -> None:
+        """At the end: what was widened, what did not fit, what nothing was found for."""
+        for change in dict.fromkeys(rowing.changes):
+            logger.warning("%s", change)
+        for table, number in rowing.problems.items():
+            logger.warning("%s: %d values did not fit: see the table _problems", table, number)
+        unmatched = {name.removeprefix(UNMATCHED): count for name, count in tally.items()}
+        for warning in never_matched(self.file, unmatched, tally.get(EXPORTED, 0)):
+            logger.warning("%s", warning)
+
+
+def opened_tables(settings: Settings, arguments: Namespace, past: Past) -> Tables | None:
+    """None if nothing is exported. What was lost is not made anew, unless all is exported again."""
+    export = export_in(settings)
+    if export is None:
+        return None
+    place, worked = place_in(settings, export), past.counts.get(EXPORTED, 0)
+    if worked and not place.is_there() and not arguments.again:
+        raise _lost(place.url, export, worked)
+    for sentence in tables_set_aside(settings, arguments.archive) if arguments.archive else ():
+        logger.info("%s", sentence)
+    is_forced = arguments.again or bool(arguments.archive)
+    arguments.archive = ()  # the next round has its own
+    return Tables(place.opened(), export, worked, is_forced)
+
+
+def _lost(name: str, export: ExportFile, worked: int) -> StateDamaged:
+    return StateDamaged(
+        f"{hidden(name)} has no tables of this structure ({', '.join(export.tables)}), though "
+        f"{worked:,} documents were exported: bring back the database that their rows went into, "
+        "or fill this one with `structure export NAME --again`, or begin anew with --fresh"
+    )

@@ -1,0 +1,63 @@
+"""What of a structure people and the live page look at, read from its state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..base.text import date, duration, size
+from ..engine.job import Pace, Panel
+from ..structure.status import exports_in, parsers_in, queues_in
+
+LAST = 10
+
+
+def views_of(pools_file: Path, pace: Pace) -> Sequence[Panel]:
+    state = pools_file.parent
+    return (_queues(pools_file, pace), _parsers(state), _exports(state))
+
+
+def _queues(pools_file: Path, pace: Pace) -> Panel:
+    now = time.time()
+    rows = [
+        (
+            each.name,
+            each.waiting,
+            each.running,
+            _a_minute(pace(each.name)),
+            "-" if each.oldest is None else duration(now - each.oldest),
+        )
+        for each in queues_in(pools_file)
+    ]
+    return Panel("Queues", "table", rows, ("waiting", "running", "a minute", "oldest"))
+
+
+def _a_minute(a_second: float | None) -> str:
+    return "-" if a_second is None else f"{60 * a_second:,.0f}"
+
+
+def _parsers(state: Path) -> Panel:
+    rows = [
+        (
+            each.name,
+            each.documents,
+            f"{each.mean_s:.3f} s",
+            f"{each.slowest_s:.3f} s",
+            _memory(each.memory),
+        )
+        for each in parsers_in(state, LAST)
+    ]
+    return Panel("Parsers", "table", rows, ("documents", "mean", "slowest", "memory"))
+
+
+def _memory(memory: int) -> str:
+    return size(memory) if memory else "-"
+
+
+def _exports(state: Path) -> Panel:
+    rows = [
+        (each.document[:12], date(each.at), each.status, each.rows, each.problems)
+        for each in exports_in(state, LAST)
+    ]
+    return Panel("Exports", "table", rows, ("at", "status", "rows", "problems"))

@@ -1,0 +1,23 @@
+"""What a document's note says of its raw bytes: whose they are, and where they are found again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import orjson
+
+
+class Raw(NamedTuple):
+    source: str
+    of: str  # the source it comes from, as the job names it
+    place: str  # by which that source finds it
+    type: str | None
+    length: int
+    parser: str
+
+    def as_note(self) -> str:
+        return orjson.dumps(tuple(self)).decode()
+
+
+def raw_of(note: str) -> Raw:
+    return Raw(*orjson.loads(note))

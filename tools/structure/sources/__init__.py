@@ -1,0 +1,1 @@
+"""Where raw documents are: folders, archives, tables, databases; each read on from a place."""
