@@ -78,7 +78,7 @@ class ParserProcess:
         self._said = b""
         self._looked_at = 0
         until = time.monotonic() + self.limits.timeout_s
-        said_about = orjson.dumps(about)
+        said_about = orjson.dumps({**about, "seconds": self.limits.timeout_s})
         head = REQUEST.pack(self.asked, len(said_about), len(raw))
         state, content, memory, seconds = self._exchange(head + said_about + raw, until)
         if state == NO_MEMORY:

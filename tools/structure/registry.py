@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -122,6 +123,11 @@ class Parsers:
                 raise UsageError(
                     f"{place}.{name}: the parser {rule.parser} has no such option{near}"
                 )
+        module = import_module(f".parsers.{rule.parser}", __package__)
+        try:
+            module.RawParser(**rule.options)
+        except ValueError as error:
+            raise UsageError(f"{place}.{error}") from None
 
 
 def _path_of(address: str) -> str:

@@ -24,6 +24,8 @@ class RawParser:
     """`lines`: every line is a value, even if there is only one."""
 
     def __init__(self, lines: bool = False) -> None:
+        if type(lines) is not bool:
+            raise ValueError(f"lines must be true or false, not {lines!r}")
         self._lines = lines
 
     def parse(self, raw: bytes, about: Mapping[str, Any]) -> Any:
