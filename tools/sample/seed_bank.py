@@ -56,7 +56,7 @@ TRUTH: Mapping[str, Mapping[str, Rows]] = {
         "_problems": [("accession", "seeds", "24 粒")],
     },
     "labels": {
-        "label": [("label.png", LABEL)],
-        "word": [("label.png", word) for word in LABEL.split()],
+        "label": [("scans/label.png", LABEL)],
+        "word": [("scans/label.png", word) for word in LABEL.split()],
     },
 }
