@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import needs
+from tests.support.mongodb_server import MongodbServer, mongodb_server
 from tools.structure.hosts import Hosts
 from tools.structure.processes import descendants
 from tools.structure.registry import Limits, Script
@@ -103,3 +104,9 @@ def bench(sandbox: Sandbox) -> Iterator[Bench]:
     assert until(bench.is_clean), bench.processes()
     assert not bench.folder.exists()
     assert threading.active_count() < 50
+
+
+@pytest.fixture(scope="session")
+def mongodb() -> Iterator[MongodbServer]:
+    with mongodb_server() as server:
+        yield server

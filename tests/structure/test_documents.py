@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from tools.errors import StateDamaged
-from tools.structure.documents import Documents, Known, create_documents
-from tools.structure.records import ExportLine, Failure, ParsedDocument, Sighted, Sighting
+from tools.structure.documents import Documents, create_documents
+from tools.structure.export_line import ExportLine
+from tools.structure.parse import ParsedDocument, UnparsedDocument
+from tools.structure.raw import Raw
+from tools.structure.sighted import Known, Sighted
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
+FOLDER = "folder:raw"
 
 
 @pytest.fixture
@@ -26,19 +30,20 @@ def parsed(hash_: str, json: bytes = b"{}", seconds: float = 0.5) -> ParsedDocum
     return ParsedDocument(hash_, "s1", "html", "v1", 1.0, seconds, 10, json, 100)
 
 
-def sight(documents: Documents, stretch: int, **seen: str) -> list[str]:
-    sightings = [Sighting(name, hash_, "v") for name, hash_ in seen.items()]
-    return sorted(documents.sight(Sighted(stretch, sightings), 1.0))
+def sight(documents: Documents, stretch: int, **seen: str) -> None:
+    rows = [(name, hash_, None, "v", stretch) for name, hash_ in seen.items()]
+    notes = [Raw(name, FOLDER, name, None, 1, "html").as_note() for name in seen]
+    documents.sight(Sighted(rows, [], notes, []), 1.0)
 
 
 def test_json_comes_back_as_it_was(documents: Documents) -> None:
     documents.add([parsed(A, '{"企业": 1}'.encode()), parsed(B, b"[]")])
-    assert documents.json_of(A) == '{"企业": 1}'.encode()
+    assert documents.json_of(A) == ('{"企业": 1}'.encode(), "s1")
     assert documents.json_of(C) is None
 
 
 def test_a_document_that_is_parsed_at_last_is_no_failure(documents: Documents) -> None:
-    documents.add([], [Failure(A, "html", "v0", 1.0)])
+    documents.add([], [UnparsedDocument(A, "s1", "html", "v0", 1.0)])
     documents.add([parsed(A)])
     assert list(documents.select("SELECT * FROM failure")) == []
 
@@ -51,74 +56,45 @@ def test_figures_of_a_parser(documents: Documents) -> None:
 
 def test_the_owner_is_who_was_seen_first(documents: Documents) -> None:
     sight(documents, 1, s1=A, s2=A, s3=B)
-    assert documents.having([A, B, C]) == {A: ["s1", "s2"], B: ["s3"]}
+    assert documents.holders([A, B, C]) == {A: ["s1", "s2"], B: ["s3"]}
 
 
 def test_a_source_is_known_when_the_pools_have_counted_its_stretch(documents: Documents) -> None:
     sight(documents, 1, s1=A)
     assert documents.known(["s1"], 0) == {}
-    assert documents.known(["s1", "s2"], 1) == {"s1": Known(A, "v")}
+    assert documents.known(["s1", "s2"], 1) == {"s1": Known(A, None, "v")}
 
 
 def test_what_did_not_reach_the_pools_stays_unknown_until_it_is_seen_again(
     documents: Documents,
 ) -> None:
     sight(documents, 1, s1=A, s2=B)
-    documents.doubt_after(0)  # killed before the pools moved
+    documents.doubt_after(FOLDER, 0)  # killed before the pools moved
     sight(documents, 1, s2=B)  # another stretch than last time
-    assert documents.known(["s1", "s2"], 1) == {"s2": Known(B, "v")}
+    assert documents.known(["s1", "s2"], 1) == {"s2": Known(B, None, "v")}
 
 
 def test_a_stretch_that_is_brought_twice_is_doubted_too(documents: Documents) -> None:
     sight(documents, 1, s1=A, s2=B)
     sight(documents, 1, s2=B)
-    assert documents.known(["s1", "s2"], 1) == {"s2": Known(B, "v")}
+    assert documents.known(["s1", "s2"], 1) == {"s2": Known(B, None, "v")}
 
 
-def test_first_sightings_have_nothing_to_be_stored_again(documents: Documents) -> None:
-    assert sight(documents, 1, s1=A, s2=A) == []
-
-
-def test_a_new_source_with_known_bytes_changes_nothing(documents: Documents) -> None:
+def test_what_a_source_had_before_is_known_even_if_its_new_bytes_are_not(
+    documents: Documents,
+) -> None:
     sight(documents, 1, s1=A)
-    documents.add([parsed(A)])
-    assert sight(documents, 2, s2=A) == []
+    rows = [("s1", B, A, "w", 2)]
+    documents.sight(Sighted(rows, [], [Raw("s1", FOLDER, "s1", None, 1, "").as_note()], []), 2.0)
+    assert documents.known(["s1"], 2) == {"s1": Known(B, A, "w")}
+    documents.doubt_after(FOLDER, 1)
+    assert documents.known(["s1"], 9) == {"s1": Known(A, None, "")}
 
 
-def test_a_new_source_with_bytes_that_nobody_has_any_more_owns_them(documents: Documents) -> None:
-    sight(documents, 1, s1=A)
-    documents.add([parsed(A), parsed(B)])
-    sight(documents, 2, s1=B)
-    assert sight(documents, 3, s2=A) == [A]
-
-
-def test_a_source_that_returns_to_bytes_has_them_stored_again(documents: Documents) -> None:
-    sight(documents, 1, s1=A)
-    documents.add([parsed(A), parsed(B)])
-    assert sight(documents, 2, s1=B) == [B]
-    assert sight(documents, 3, s1=A) == [A]
-
-
-def test_bytes_that_are_left_to_others_are_stored_again(documents: Documents) -> None:
+def test_the_places_of_bytes_are_known(documents: Documents) -> None:
     sight(documents, 1, s1=A, s2=A)
-    documents.add([parsed(A)])
-    assert sight(documents, 2, s1=C) == [A]
-    assert documents.having([A]) == {A: ["s2"]}
-
-
-def test_a_newer_version_of_the_same_bytes_stores_nothing_again(documents: Documents) -> None:
-    sight(documents, 1, s1=A)
-    documents.add([parsed(A)])
-    assert documents.sight(Sighted(2, [Sighting("s1", A, "touched")]), 2.0) == []
-    assert documents.known(["s1"], 2) == {"s1": Known(A, "touched")}
-
-
-def test_what_a_crash_interrupted_is_stored_again(documents: Documents) -> None:
-    sight(documents, 1, s1=A, s2=A)
-    documents.add([parsed(A), parsed(B)])
-    sight(documents, 2, s1=B)
-    documents.doubt_after(1)
-    assert sight(documents, 2, s1=B) == [A, B]
+    assert len(documents.notes_of(A)) == 2
+    assert documents.notes_of(B) == []
 
 
 def test_exports_are_logged(documents: Documents) -> None:

@@ -65,7 +65,10 @@ def bytes_of(said: object) -> int | None:
     if isinstance(said, int) and not isinstance(said, bool):
         return said if 0 <= said < _MOST_BYTES else None
     found = _AMOUNT.fullmatch(said.strip().lower()) if isinstance(said, str) else None
-    units = {unit.lower(): 1000**power for power, unit in enumerate(SIZES)} | {"": 1, "b": 1}
+    units: dict[str, int] = {unit.lower(): 1000**power for power, unit in enumerate(SIZES)} | {
+        "": 1,
+        "b": 1,
+    }
     if found is None or found[2] not in units:
         return None
     return round(float(found[1]) * units[found[2]])

@@ -72,6 +72,7 @@ OF_STRUCTURE: Mapping[str, Verb] = {
     "structure export": Verb("structure_export", "store the rows of documents that wait, or all"),
     "structure requeue": Verb("structure_requeue", "let what failed below three times wait again"),
     "structure status": Verb("structure_status", "say how far it is: queues, parsers, failures"),
+    "structure check": Verb("structure_check", "show what an export makes of a document"),
 }
 """Parts of a structure; `python main.py structure --help` lists them."""
 

@@ -8,20 +8,21 @@ from dataclasses import replace
 
 from ..engine.pools import Pools
 from ..engine.stage import Done, Task, Worker
-from ..errors import ComeBack, Unavailable
+from ..errors import ComeBack, GiveUp
 from ..settings import Settings
 from ..structure.dispatch import Dispatch
 from ..structure.documents import Documents
 from ..structure.export import hash_of
+from ..structure.export_line import ExportLine
 from ..structure.hosts import Hosts
 from ..structure.parse import Parse
-from ..structure.raw import raw_of
-from ..structure.records import ExportLine, Failure
 from ..structure.registry import Parsers
 from ..structure.sources.source import Source
 from ..structure.status import CLASSES, QUEUES
 from ..structure.store import FAILED
 from .structure_declared import structure_in
+
+SUPERSEDED = "superseded"
 
 
 class Workers:
@@ -38,7 +39,6 @@ class Workers:
         self._settings, self._sources, self._documents = settings, sources, documents
         self._parsers, self._pools = parsers, pools
         self._name = structure_in(settings).name
-        self._scripts: dict[int, str] = {}  # by token, the hash of the script that is at work
 
     def dispatch(self, is_alone: bool) -> Worker:
         dispatch = Dispatch(
@@ -66,33 +66,37 @@ class Workers:
         parse = Parse(self._name, self._sources, self._parsers, hosts, to)
 
         def parsed(task: Task) -> Done:
-            """An edit of the script while it works is seen as one: its hash is read before."""
-            self._scripts[task.token] = self._script_now(task)[1]
-            done = parse(task)
-            del self._scripts[task.token]
-            return done
+            """Bytes that are gone from where they were seen first may be elsewhere too."""
+            result = _tried(parse, task)
+            for note in self._other_notes(task) if _is_gone(result) else ():
+                if not _is_gone(other := _tried(parse, replace(task, note=note))):
+                    result = other
+                    break
+            if isinstance(result, GiveUp):
+                raise result
+            return result
 
         return by_class(parsed)
 
-    def _script_now(self, task: Task) -> tuple[str, str]:
-        """The parser of a document, and the hash of its script; "" for what nobody can say."""
-        raw = raw_of(task.note or "")
-        rule = self._parsers.rule_for(raw.source, raw.type)
-        if rule is None:
-            return raw.parser, ""
-        try:
-            return rule.parser, self._parsers.script_of(rule).hash
-        except Unavailable:
-            return rule.parser, ""
+    def _other_notes(self, task: Task) -> list[str]:
+        return [note for note in self._documents.notes_of(hash_of(task.uri)) if note != task.note]
 
     def failed(self, task: Task, reason: str) -> object:
-        hash_, now = hash_of(task.uri), time.time()
-        if task.stage.name == "parse":
-            parser, script = self._script_now(task)
-            return Failure(hash_, parser, self._scripts.pop(task.token, script), now)
+        """For the log of exports; of a parser that failed its worker has said so."""
         if task.stage.name == "export":
-            return ExportLine(hash_, now, FAILED, reason=reason)
+            return ExportLine(hash_of(task.uri), time.time(), FAILED, reason=reason)
         return None
+
+
+def _tried(parse: Parse, task: Task) -> Done | GiveUp:
+    try:
+        return parse(task)
+    except GiveUp as error:
+        return error
+
+
+def _is_gone(result: Done | GiveUp) -> bool:
+    return isinstance(result, GiveUp) or SUPERSEDED in result.tally
 
 
 def by_class(work: Worker) -> Worker:

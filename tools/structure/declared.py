@@ -15,6 +15,7 @@ from ..base.mistakes import Mistakes, Section, is_cron, shown
 from ..base.text import did_you_mean, seconds_of
 from ..base.toml_file import read_toml
 from ..errors import UsageError
+from ..tables.rows import TooLong
 from .dispatch import PRIORITY
 from .registry import Limits, Parsers, Rule
 
@@ -52,7 +53,7 @@ class Structure:
     every: float
     at: str
     strict: bool
-    too_long: str
+    too_long: TooLong
 
     @property
     def folder(self) -> Path:
@@ -88,7 +89,7 @@ def _structure(file: Path, section: Section, limits: Limits) -> Structure:
         every=every,
         at=at,
         strict=section.flag("strict", False),
-        too_long=section.choice("too_long", TOO_LONG, TOO_LONG[0]),
+        too_long=section.choice("too_long", TOO_LONG, TOO_LONG[0]),  # type: ignore[arg-type]
     )
 
 

@@ -64,7 +64,7 @@ def _database(
     url = URL.create(
         kind, texts["username"] or None, None, texts["host"], port, texts["dbname"] or None
     )
-    return Destination(url.render_as_string(), password)
+    return Destination(url.render_as_string().replace(" ", "%20"), password)
 
 
 def _check_names(section: Section, host: str, database: str) -> None:

@@ -22,8 +22,9 @@ from ..base.checkpoint import Checkpointer
 from ..base.files import whole_file
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
 from ..errors import StateDamaged
+from .export_line import ExportLine
+from .parse import ParsedDocument, UnparsedDocument
 from .raw import raw_of
-from .records import ExportLine, Failure, ParsedDocument
 from .sighted import Known, Sighted
 
 FILE = "documents.db"
@@ -47,7 +48,8 @@ CREATE TABLE document (
 ) STRICT;
 CREATE INDEX parsed_by ON document (parser, parser_hash);
 CREATE TABLE failure (
-    hash TEXT PRIMARY KEY, parser TEXT NOT NULL, parser_hash TEXT NOT NULL, at REAL NOT NULL
+    hash TEXT PRIMARY KEY, source TEXT NOT NULL, parser TEXT NOT NULL, parser_hash TEXT NOT NULL,
+    at REAL NOT NULL
 ) WITHOUT ROWID, STRICT;
 CREATE TABLE source (
     id INTEGER PRIMARY KEY,             -- order of sighting
@@ -74,7 +76,7 @@ PRAGMA user_version = {FORMAT};
 IN = "IN (SELECT value FROM json_each(?))"
 ADD = "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 FORGET_FAILURE = f"DELETE FROM failure WHERE hash {IN}"
-ADD_FAILURE = "INSERT OR REPLACE INTO failure VALUES (?, ?, ?, ?)"
+ADD_FAILURE = "INSERT OR REPLACE INTO failure VALUES (?, ?, ?, ?, ?)"
 ADD_EXPORT = (
     "INSERT INTO exports (document, at, status, rows, problems, reason) VALUES (?, ?, ?, ?, ?, ?)"
 )
@@ -120,7 +122,9 @@ class Documents:
 
     # --- for the committer -----------------------------------------------------------------
 
-    def add(self, parsed: Sequence[ParsedDocument], failures: Sequence[Failure] = ()) -> None:
+    def add(
+        self, parsed: Sequence[ParsedDocument], failures: Sequence[UnparsedDocument] = ()
+    ) -> None:
         with self._writing():
             self._db.executemany(ADD, map(self._row, parsed))
             self._db.execute(FORGET_FAILURE, (_list(each.hash for each in parsed),))

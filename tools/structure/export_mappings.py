@@ -44,13 +44,23 @@ class Mapped(NamedTuple):
 def export_mappings(section: Section, tables: Mapping[str, Table]) -> dict[str, Mapped]:
     if not section.said:
         section.mistakes.say(f"{section.place} has no mappings: write which fields fill a table")
-    sections = {name: section.section(name, MAPPING) for name in section.said}
-    return {name: _mapped(name, each, tables) for name, each in sections.items()}
+    return {
+        name: _mapped(name, section.section(name, MAPPING), tables)
+        for name, said in section.said.items()
+        if _is_object(said, section, name)
+    }
+
+
+def _is_object(said: object, section: Section, name: str) -> bool:
+    """Of what is none nothing more is missed than that."""
+    if not isinstance(said, Mapping):
+        section.section(name)
+    return isinstance(said, Mapping)
 
 
 def _mapped(name: str, section: Section, tables: Mapping[str, Table]) -> Mapped:
     for key, remedy in NEEDED.items():
-        if key not in section and section.said:
+        if key not in section:
             section.mistakes.say(f"{section.place} has no {key}: {remedy}")
     path = section.texts("source_path")
     if "" in path:
@@ -117,7 +127,7 @@ def _never_filled(mapped: Mapped, table: Table) -> list[str]:
         f"mapping.{mapped.name}: {table.name}.{column} is NOT NULL without a DEFAULT, and "
         "dest_field does not fill it, so none of its rows can be stored"
         for column in table.columns
-        if column not in filled and _must_be_filled(table.options.get(column, Option()))
+        if column not in filled and _must_be_filled(table.option(column))
     ]
 
 

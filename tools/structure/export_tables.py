@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..base.mistakes import Mistakes, Section, shown
 from ..errors import UsageError
 from ..tables.datatype import DataType, datatype
-from ..tables.declared import KEY_CHARACTERS, Option, Table, tables_of
+from ..tables.declared import PLAIN, Table, checked, tables_of
 from ..tables.names import check_names
 from .json_file import JsonSection
 from .option import Parsed, parsed_option
@@ -46,7 +46,7 @@ def _table(name: str, said: object, place: str, mistakes: Mistakes) -> Table:
         elif field in columns:
             column.wrong("dest_field", f"{field!r} stands twice in {name!r}: rename one")
         columns[field] = _type(column)
-        options[field] = _option(column, columns[field])
+        options[field] = _option(column)
     return _checked(name, columns, options, mistakes)
 
 
@@ -63,42 +63,23 @@ def _type(column: Section) -> DataType:
         return UNKNOWN
 
 
-def _option(column: Section, wanted: DataType) -> Parsed:
+def _option(column: Section) -> Parsed:
     try:
-        found = parsed_option(column.text("option"), wanted)
-        if found.option.is_unique and not found.is_key:
-            _check_unique(wanted)
-        return found
+        return parsed_option(column.text("option"))
     except ValueError as error:
         column.mistakes.say(f"{column.at('option')} {error}")
-        return Parsed(Option(), False)
-
-
-def _check_unique(wanted: DataType) -> None:
-    """An index takes no more, on some database."""
-    if wanted.kind in ("text", "json", "blob") or (
-        wanted.kind == "varchar" and wanted.longest > KEY_CHARACTERS
-    ):
-        raise ValueError(
-            f"'UNIQUE' needs a VARCHAR({KEY_CHARACTERS}) or less, and this is {wanted}"
-        )
+        return Parsed(PLAIN, False)
 
 
 def _checked(
-    name: str, columns: dict[str, DataType], options: dict[str, Parsed], mistakes: Mistakes
+    name: str, columns: dict[str, DataType], parsed: dict[str, Parsed], mistakes: Mistakes
 ) -> Table:
     """By the rules that hold for all declared tables."""
-    counted = [column for column, each in options.items() if each.option.is_counted]
-    if len(counted) > 1:
-        mistakes.say(
-            f"table.{name} has {len(counted)} columns with AUTO_INCREMENT: one is possible"
-        )
-    key = [column for column, each in options.items() if each.is_key]
-    bare = Table(name, columns, own="document")
+    key = [column for column, each in parsed.items() if each.is_key]
+    options = {column: each.option for column, each in parsed.items() if each.option != PLAIN}
     try:
         (table,) = tables_of({name: {"columns": columns, "key": key}}, "table").values()
+        return checked(replace(table, options=options, own="document"), f"table.{name}")
     except UsageError as error:
         mistakes.say(str(error))
-        return bare
-    said = {column: each.option for column, each in options.items() if each.option != Option()}
-    return replace(table, options=said, own="document")
+        return Table(name, columns, own="document")

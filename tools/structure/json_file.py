@@ -14,7 +14,7 @@ from typing import Any
 from ..base.mistakes import Mistakes, Section
 from ..errors import UsageError
 
-LARGEST_FILE = 10_000_000
+LARGEST_FILE, LARGEST_DOCUMENT = 10_000_000, 1_000_000_000
 CLOSERS = {"{": "}", "[": "]"}
 _PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
 _QUOTES = "'‘’“”＂「」"  # noqa: RUF001
@@ -37,9 +37,23 @@ class Object(dict[str, Any]):
 
 def read_json(file: Path, most_bytes: int = LARGEST_FILE) -> Any:
     """UsageError with line and column of the first mistake, or with all names that stand twice."""
+    found = _decoded(file, most_bytes, Object)
+    mistakes = Mistakes(file.name)
+    for place, name in _names_twice(found):
+        mistakes.say(f"{place or 'the file'} has {name!r} twice: remove one, or rename it")
+    mistakes.raise_if_any()
+    return found
+
+
+def read_document(file: Path, most_bytes: int = LARGEST_DOCUMENT) -> Any:
+    """One that a parser made; of a name that stands twice the last counts, as it does there."""
+    return _decoded(file, most_bytes, None)
+
+
+def _decoded(file: Path, most_bytes: int, hook: type[Object] | None) -> Any:
     text = _text(file, most_bytes)
     try:
-        found = json.loads(text, object_pairs_hook=Object)
+        return json.loads(text, object_pairs_hook=hook)
     except json.JSONDecodeError as error:
         at, sentence = _explained(text, error)
         raise UsageError(f"{file.name}: {_place(text, at)}: {sentence}") from None
@@ -47,11 +61,6 @@ def read_json(file: Path, most_bytes: int = LARGEST_FILE) -> Any:
         raise UsageError(f"{file.name} is nested too deep to be read") from None
     except ValueError as error:  # a number of 5,000 digits
         raise UsageError(f"{file.name}: {error}") from None
-    mistakes = Mistakes(file.name)
-    for place, name in _names_twice(found):
-        mistakes.say(f"{place or 'the file'} has {name!r} twice: remove one, or rename it")
-    mistakes.raise_if_any()
-    return found
 
 
 def _text(file: Path, most_bytes: int) -> str:
@@ -137,7 +146,10 @@ def _closed_early(text: str, at: int, before: str) -> tuple[int, str]:
         return len(before) - 1, f"a comma too much before the {here}: remove it"
     if before.endswith(":"):
         return at, "a value is missing after the colon"
-    (*_, opened) = _open_brackets(text, at)
+    still_open = _open_brackets(text, at)
+    if not still_open:
+        return at, f"a {here} too much: nothing is open here"
+    opened = still_open[-1]
     wanted = CLOSERS[text[opened]]
     if wanted == here:
         return at, "a colon and a value are missing"

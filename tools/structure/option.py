@@ -10,14 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..base.text import clipped, storable
-from ..tables.datatype import DataType
+from ..base.text import clipped
 from ..tables.declared import Option
-from ..tables.fitting import Misfit
 
-LONGEST_COMMENT = 1024  # characters: MariaDB's
-NUMBERS = ("integer", "bigint", "decimal", "double")
-WHOLE = NUMBERS[:2]
+LONGEST = 80  # characters of it in a message
 _TOKEN = re.compile(
     r"""\s*(?:(?P<word>[A-Za-z_]+)
     |(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
@@ -44,19 +40,22 @@ class _Token(NamedTuple):
         return self.text.upper() if self.kind == "word" else ""
 
 
-def parsed_option(text: str, wanted: DataType) -> Parsed:
+def parsed_option(text: str) -> Parsed:
     """Raises ValueError with what follows the place: `'...' is not understood at ';'`."""
     said = _Said(text)
+    may_be_null = "NULL" in said.words or (said.has_default and said.default is None)
+    if may_be_null and said.words & {"NOT NULL", "PRIMARY KEY"}:
+        shown = clipped(text, LONGEST)
+        raise ValueError(f"{shown!r} says both that it may be NULL and that it may not")
     option = Option(
         is_required="NOT NULL" in said.words or "PRIMARY KEY" in said.words,
         is_unique="UNIQUE" in said.words,
-        default=_fitting_default(text, said.default, wanted),
+        default=said.default,
         has_default=said.has_default,
         is_counted="AUTO_INCREMENT" in said.words,
         is_unsigned="UNSIGNED" in said.words,
         comment=said.comment,
     )
-    _check(text, said, option, wanted)
     return Parsed(option, "PRIMARY KEY" in said.words)
 
 
@@ -106,19 +105,14 @@ class _Said:
         token = self._next()
         if token.kind != "text":
             raise self._not_understood(token)
-        self.comment = storable(_literal(token.text))
-        if len(self.comment) > LONGEST_COMMENT:
-            raise ValueError(
-                f"{clipped(self._text, 40)!r} has a comment of {len(self.comment):,} characters; "
-                f"at most {LONGEST_COMMENT:,} are possible"
-            )
+        self.comment = _literal(token.text)
 
     def _next(self) -> _Token:
         return next(self._tokens, _Token("end", ""))
 
     def _not_understood(self, token: _Token) -> ValueError:
         where = f"at {clipped(token.text, 40)!r}" if token.text else "at its end"
-        return ValueError(f"{clipped(self._text, 80)!r} is not understood {where}")
+        return ValueError(f"{clipped(self._text, LONGEST)!r} is not understood {where}")
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -134,25 +128,3 @@ def _literal(text: str) -> str:
     return _ESCAPED.sub(
         lambda each: _SPOKEN.get(each[1], each[1]) if each[1] else each[2], text[1:-1]
     )
-
-
-def _fitting_default(text: str, default: Any, wanted: DataType) -> Any:
-    try:
-        return wanted.fitted(default)
-    except Misfit as misfit:
-        raise ValueError(f"{clipped(text, 80)!r}: its DEFAULT {misfit} ({wanted})") from None
-
-
-def _check(text: str, said: _Said, option: Option, wanted: DataType) -> None:
-    """What no database could keep."""
-    shown = clipped(text, 80)
-    if option.is_required and ("NULL" in said.words or (said.has_default and said.default is None)):
-        raise ValueError(f"{shown!r} says both that it may be NULL and that it may not")
-    if option.is_unsigned and wanted.kind not in NUMBERS:
-        raise ValueError(f"{shown!r}: only numbers can be UNSIGNED, and this is {wanted}")
-    if option.is_counted and wanted.kind not in WHOLE:
-        raise ValueError(f"{shown!r}: only INT and BIGINT can be AUTO_INCREMENT, not {wanted}")
-    if option.is_counted and not (option.is_unique or "PRIMARY KEY" in said.words):
-        raise ValueError(f"{shown!r}: AUTO_INCREMENT needs PRIMARY KEY or UNIQUE beside it")
-    if option.is_counted and option.has_default:
-        raise ValueError(f"{shown!r}: AUTO_INCREMENT can have no DEFAULT")

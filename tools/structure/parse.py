@@ -41,6 +41,7 @@ class ParsedDocument(NamedTuple):
     seconds: float
     bytes: int
     json: builtins.bytes
+    memory: int = 0  # the most its parser held
 
 
 class UnparsedDocument(NamedTuple):
@@ -101,7 +102,7 @@ class Parse:
             said = clipped(one_line(parsed.said), LONGEST_SAID)
             log.info("%s: parser %s says: %s", raw.source, script.name, said)
         tried = (hash, raw.source, script.name, script.hash, time.time())
-        found = ParsedDocument(*tried, parsed.seconds, len(content), parsed.json)
+        found = ParsedDocument(*tried, parsed.seconds, len(content), parsed.json, parsed.memory)
         spent = {f"parse ms {script.name}": round(parsed.seconds * 1000)}
         return Done(self._then, records=found, tally={f"parsed {script.name}": 1, **spent})
 

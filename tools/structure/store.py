@@ -17,7 +17,8 @@ from ..tables.rows import Extract, TooLong
 from ..tables.target import Target
 from .documents import Documents
 from .export import Exported, Rows
-from .records import ExportLine, Failure, ParsedDocument
+from .export_line import ExportLine
+from .parse import ParsedDocument, UnparsedDocument
 from .sighted import Sighted
 
 Reopen = Callable[[str, Sequence[str]], int]
@@ -99,10 +100,8 @@ class Rowing:
         if self._document == "source":
             holders = self._documents.holders([each.hash for each in exported])
             for hash_, parts in exported:
-                owner, *others = holders.get(hash_, [None])
-                if owner is not None:
-                    yield hash_, owner, parts.get("", NO_ROWS)
-                yield from ((hash_, other, NO_ROWS) for other in others)
+                for number, name in enumerate(holders.get(hash_, ())):
+                    yield hash_, name, NO_ROWS if number else parts.get("", NO_ROWS)
         else:
             for hash_, parts in exported:
                 for key, rows in parts.items():
@@ -124,7 +123,7 @@ class Store:
                 self._rowing(exported)
             except Unavailable as error:
                 raise error if len(exported) == len(records) else Mixed(str(error)) from error
-        parsed, failures = _of(ParsedDocument, records), _of(Failure, records)
+        parsed, failures = _of(ParsedDocument, records), _of(UnparsedDocument, records)
         if parsed or failures:
             self._documents.add(parsed, failures)
         if lines := _of(ExportLine, records):

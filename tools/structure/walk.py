@@ -116,7 +116,7 @@ class _Plan:
         self._fields = tuple(self._field(name) for name in sources)
         self._stand_ins = [self._stand_in(name) for name in sources]
         for at, column in enumerate(table.columns):
-            if sources[at] is None and _has_default(table, column):
+            if sources[at] is None and table.option(column).has_default:
                 self._stand_ins[at] = MISSING
         self._path = mapped.path
         self._steps = [
@@ -204,7 +204,3 @@ def _first(values: list[Any]) -> Any:
 
 def _is_empty(value: Any) -> bool:
     return value is MISSING or value is None or (not value and type(value) in (str, list, dict))
-
-
-def _has_default(table: Table, column: str) -> bool:
-    return column in table.options and table.options[column].has_default

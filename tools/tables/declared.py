@@ -51,18 +51,6 @@ class Option(NamedTuple):
 PLAIN = Option()
 
 
-class Option(NamedTuple):
-    """What a column says besides its type."""
-
-    is_required: bool = False
-    is_unique: bool = False
-    default: object = None
-    has_default: bool = False
-    is_counted: bool = False
-    is_unsigned: bool = False
-    comment: str = ""
-
-
 @dataclass(frozen=True)
 class Table:
     """With a key, the same key again replaces the row; without one, the rows of a request replace

@@ -21,17 +21,6 @@ MISSING: Final = Missing()
 """
 
 
-class _Missing:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = _Missing()
-"""A value that its document does not have: the column's DEFAULT, or what stands for nothing."""
-
-
 class Row:
     """One row of a table. Columns it does not name are empty."""
 

@@ -61,7 +61,7 @@ def _database(
         from .sqlite import SqliteDatabase
 
         return SqliteDatabase(sqlite_path(url, folder, OTHERS), writable)
-    password = one_secret(PASSWORD_VARIABLE, password_file) or password
+    password = one_secret(PASSWORD_VARIABLE, password_file) or password or ""
     with extras.named():
         if is_postgres(url):
             from .postgres import PostgresDatabase

@@ -23,7 +23,7 @@ def _mongodb(uri: str, said: str, folder: Path, max_bytes: int) -> Source:
     with extras.named():
         from .mongodb import MongoSource
 
-    return MongoSource(uri, max_bytes)
+    return MongoSource(uri, folder, max_bytes)
 
 
 KINDS: Mapping[str, tuple[str, Opener | None]] = {
