@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.say import say
-from ..errors import Fatal
+from ..errors import Fatal, UsageError
 from ..sample.seed_bank import TRUTH
 from ..structure.status import failures_in
 from .harvest import load_settings
@@ -25,9 +25,13 @@ def run_sample(run: Callable[[Any], int], options: Any) -> int:
     typed, said = options.typed, []
     for name in TRUTH:
         options.name, options.typed = name, [*typed, name]
-        run(options)
-        if not options.dry_run:
-            said.append(_verdict(name, load_settings(options)))
+        try:
+            run(options)
+            said += [_verdict(name, load_settings(options))] if not options.dry_run else []
+        except UsageError as error:
+            if SCANS not in str(error):
+                raise
+            said.append(f"{name}: left out: {error}")
     if said and not options.quiet:
         say("\n".join([*said, MORE]))
     return 0
@@ -37,7 +41,7 @@ def _verdict(name: str, settings: Any) -> str:
     for failure in failures_in(settings.pools_file):
         if SCANS not in failure.reason:
             raise Fatal(f"{name}: {failure.source} failed: {failure.reason}")
-        return f"{name}: {failure.source} was left out: {failure.reason}"
+        return f"{name}: {failure.source} is left out: {failure.reason}"
     found = {table: [*_rows(settings.state / f"{name}.db", table)] for table in TRUTH[name]}
     for table, rows in found.items():
         expected = sorted(map(_plain, TRUTH[name][table]), key=repr)

@@ -43,7 +43,7 @@ TRUTH: Mapping[str, Mapping[str, Rows]] = {
             ("A-004", 1, "Ada Ruiz", "Valle Verde"),
         ],
         "trial": [
-            ("A-001", 1, 2021, '{"温度":20,"光照":["12 h","8 h"]}'),
+            ("A-001", 1, 2021, '{"温度": 20, "光照": ["12 h", "8 h"]}'),
             ("A-001", 2, 2022, "{}"),
             ("A-004", 1, 2023, ""),  # text that is missing is empty
         ],
