@@ -138,9 +138,8 @@ _FARM = {
 }
 _MEMBER = {"姓名": "name", "职务": "duty", "籍贯": "home", "股数": "shares"}
 _ASSETS = {"序号": "seq", "资产总额": "total", "利润总额": "profit"}
-_NOWHERE = dict.fromkeys(("dbtype", "host", "port", "username", "password", "dbname"), "")
 EXPORT = {
-    "database": {"source_db": _NOWHERE, "destination_db": _NOWHERE},
+    "database": {"destination_db": {"dbtype": "sqlite", "dbname": "rows.db"}},
     "mapping": {
         "合作社": _mapped("farm", ["基本"], [""], _FARM),
         "成员": _mapped("member", ["成员"], [""], _MEMBER),
