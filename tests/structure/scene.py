@@ -70,12 +70,14 @@ class Documents:
 
     def write(self, sighted: Sighted) -> None:
         rows = [(*row, note) for row, note in zip(sighted.rows, sighted.notes, strict=True)]
+        self.db.execute("BEGIN")
         self.db.executemany(
             "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET"
             " hash = excluded.hash, before = excluded.before, version = excluded.version,"
             " stretch = excluded.stretch, note = excluded.note",
             rows,
         )
+        self.db.execute("COMMIT")
 
 
 class Scene:

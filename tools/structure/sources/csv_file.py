@@ -127,24 +127,28 @@ class _Rows:
         self._encoding = of._encoding
         self._most = of._max_bytes + MORE
         self._delimiter = of._delimiter
-        self.offset = file.tell()
+        self.offset = self._begin = file.tell()
 
     def __iter__(self) -> Iterator[list[str]]:
         while True:
-            begin = self.offset
             try:
                 # One that met a row it cannot read is of no use any more.
-                yield from csv.reader(self._lines(), delimiter=self._delimiter)
+                for row in csv.reader(self._lines(), delimiter=self._delimiter):
+                    self._begin = self.offset
+                    yield row
                 return
             except csv.Error as error:
                 logger.warning(
                     "%s: bytes %s to %s are left out: %s",
-                    *(plain(self._name), f"{begin:,}", f"{self.offset:,}", error),
+                    *(plain(self._name), f"{self._begin:,}", f"{self.offset:,}", error),
                 )
+                self._begin = self.offset
 
     def _lines(self) -> Iterator[str]:
         while line := self._file.readline(self._most):
             self.offset += len(line)
+            if self.offset - self._begin > self._most:  # a quote that is never closed
+                raise csv.Error(f"a row of more than {self._most:,} bytes")
             yield line.decode(self._encoding, "surrogateescape")
 
 

@@ -33,7 +33,7 @@ class Position(NamedTuple):
     mark: Mark | None = None
 
     def as_text(self) -> str:
-        return orjson.dumps((self.offset, self.row, self.mark)).decode()
+        return orjson.dumps((self.offset, self.row, tuple(self.mark or ()))).decode()
 
 
 def position_of(text: str) -> Position:
