@@ -196,10 +196,7 @@ def rows_into(runs: Sequence[Seen], count: int) -> Iterator[Row]:
         for at, what in enumerate(("first", "the same again")):
             ours = [each.ours[kind][at] for each in runs]
             peer, then = _dlt_beside(runs, kind, at)
-            scaled = [
-                mine.cpu * then / other.cpu * DOCUMENTS / count
-                for mine, other in zip(ours, peer, strict=True)
-            ]
+            scaled = [mine.cpu * then / other.cpu for mine, other in zip(ours, peer, strict=True)]
             yield Row(
                 f"{count:,} documents into {kind}, {what}: CPU where dlt takes {then} s",
                 scaled,
