@@ -209,7 +209,7 @@ class StructureJob(Job):
         return (*STRUCTURE.panels(counts), Panel("Rows", "table", rows))
 
     def places(self) -> Mapping[str, str | Path]:
-        tables = {} if self._tables is None else {"tables": self._tables.place}
+        tables = {} if self._tables is None else {"tables": self._tables.target.name}
         return {**tables, "documents": self._settings.state / FILE}
 
 

@@ -28,13 +28,14 @@ logger = logging.getLogger(__name__)
 
 class Tables(NamedTuple):
     target: Target
+    url: str
     file: ExportFile
     worked: int  # documents that were exported before this start
     is_forced: bool  # all of them come again: nothing is lost if the tables are new
 
     @property
     def place(self) -> str:
-        return hidden(self.target.name)
+        return hidden(self.url)
 
     def make(self, pools: Pools, owner: str, name: str) -> None:
         """They may be those of several structures; the first one's name stays in them."""
@@ -43,7 +44,7 @@ class Tables(NamedTuple):
         tables = self.file.tables
         is_new = self.target.owner(tables) is None
         if is_new and self.worked and not self.is_forced:
-            raise _lost(self.target.name, self.file, self.worked)
+            raise _lost(self.url, self.file, self.worked)
         for sentence in self.target.prepare(tables, name):
             logger.info("%s", sentence)
         if is_new:
@@ -89,7 +90,7 @@ def opened_tables(settings: Settings, arguments: Namespace, past: Past) -> Table
         logger.info("%s", sentence)
     is_forced = arguments.again or bool(arguments.archive)
     arguments.archive = ()  # the next round has its own
-    return Tables(place.opened(), export, worked, is_forced)
+    return Tables(place.opened(), place.url, export, worked, is_forced)
 
 
 def _lost(name: str, export: ExportFile, worked: int) -> StateDamaged:

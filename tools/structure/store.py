@@ -86,12 +86,17 @@ class Rowing:
         )
 
     def _extracts(self, exported: Sequence[Exported]) -> tuple[dict[str, Extract], dict[str, str]]:
-        """By the document that rows belong to, and the hash each comes from. Of two with the same
-        outer key the later one stays."""
+        """By the document that rows belong to, and the hash each comes from. What documents of one
+        key say of the same table, the last one says."""
         extracts: dict[str, Extract] = {}
         whose: dict[str, str] = {}
         for hash_, name, rows in self._owned(exported):
-            extracts[name] = Extract(name, rows, self._tables)
+            if self._document == "key":
+                before = extracts[name].rows if name in extracts else NO_ROWS
+                both = {**before, **rows}
+                extracts[name] = Extract(name, both, [*both])
+            else:
+                extracts[name] = Extract(name, rows, self._tables)
             whose[name] = hash_
         return extracts, whose
 

@@ -21,6 +21,7 @@ from sqlalchemy.schema import SetColumnComment
 from ..base.credentials import hidden
 from ..errors import GiveUp, HarvestError, StateDamaged, StopHarvest, Unavailable, UsageError
 from .address import refuse_password
+from .copied import copied
 from .database import READERS, Among, Database
 from .declared import Table
 
@@ -39,13 +40,20 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+READS = " -c default_transaction_read_only=on"
+WRITES = " -c enable_seqscan=off -c jit=off"
+"""The rows of a document are found by their index, even where nobody has counted them: a table that
+grew since then would be read from end to end, again and again."""
+IN_ONE_COPY = 5000  # rows
+
+
 class PostgresDatabase(Database):
     errors = (SQLAlchemyError, psycopg.Error)
 
     def __init__(self, address: str, password: str, writable: bool) -> None:
         settings = postgres_settings(address, password)
-        reads = settings["options"] + " -c default_transaction_read_only=on"
-        writer = _engine(settings, 1) if writable else None
+        reads, writes = (settings["options"] + each for each in (READS, WRITES))
+        writer = _engine(settings | {"options": writes}, 1) if writable else None
         super().__init__(hidden(address), writer, _engine(settings | {"options": reads}, READERS))
 
     def explained(self, error: Exception) -> Exception:
@@ -89,8 +97,8 @@ class PostgresDatabase(Database):
         raw: Any = db.connection.driver_connection
         statement = f"COPY {place} FROM STDIN".replace("%%", "%")  # it has no parameters
         with raw.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(row)
+            for at in range(0, len(rows), IN_ONE_COPY):
+                copy.write(copied(rows[at : at + IN_ONE_COPY]))
 
 
 def _engine(settings: dict[str, Any], size: int) -> Engine:
