@@ -318,6 +318,26 @@ class TableContract:
         done.claim("it")  # what was written before is known to it, too
         assert done.digest_known("sha1:A") == capture() and done.digest_known("sha1:B") is None
 
+    def test_the_latest_good_answer_of_each_page_in_the_order_of_arrival(
+        self, table: PageTable
+    ) -> None:
+        other = "b.example/"
+        table.admit([child(SEED), child(other)])
+        table.write([fetched(captures=[capture()])])
+        table.write([fetched(other, captures=[capture(100), capture(200, "request")])])
+        (first, *_), (second, *_) = found = list(table.latest(0))
+        assert [(url, each.offset) for _, url, each in found] == [(SEED, 0), (other, 100)]
+        assert first < second and list(table.latest(second)) == []
+        worse = capture(300)._replace(status=404)
+        table.write([fetched(at=LATER, captures=[worse], stale_before=AFTER)])
+        assert list(table.latest(0)) == found
+        table.write([fetched(at=AFTER, captures=[capture(400, "revisit")], stale_before=AFTER)])
+        assert [(url, each.offset) for _, url, each in table.latest(0)] == [
+            (other, 100),
+            (SEED, 400),
+        ]
+        assert [url for _, url, _ in table.latest(second)] == [SEED]
+
     def test_the_nearest_and_the_largest_pages(self, done: PageTable) -> None:
         names = [f"a.example/{name}" for name in "xyz"]
         done.admit(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.structure.scene import Scene
-from tests.structure.test_dispatch import OLD, put, uri
+from tests.structure.test_dispatch import put, uri
 from tools.errors import GiveUp, RetryLater, UsageError
 from tools.structure.sources import folder as module
 from tools.structure.sources.folder import FolderSource

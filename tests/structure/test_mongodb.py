@@ -37,7 +37,8 @@ class Pages:
         return self.sources[-1]
 
     def close(self) -> None:
-        for each in (*self.sources, self.client):
+        self.client.close()
+        for each in self.sources:
             each.close()
 
 

@@ -40,6 +40,9 @@ NEW_END = (
     "UPDATE file SET bytes = (SELECT coalesce(max(offset + length), 0) FROM answer "
     "WHERE answer.file = file.name) WHERE name = ?"
 )
+# What stands beside a max() is of the row that has it.
+LATEST = """SELECT *, max(time) FROM answer WHERE request > ? GROUP BY request ORDER BY request
+    LIMIT 500"""
 
 
 class Answer(NamedTuple):
@@ -78,6 +81,18 @@ def kept_in(state: Path) -> Iterator[KeptAnswer]:
         with closing(reading(index)) as db:
             for row in db.execute("SELECT * FROM answer ORDER BY request, time"):
                 yield KeptAnswer(*row)
+
+
+def latest_in(state: Path, after: str = "") -> Iterator[KeptAnswer]:
+    """Of each request behind that one the last answer, by request. Nobody is held up by whoever
+    takes his time with them."""
+    while (state / INDEX).exists():
+        with closing(reading(state / INDEX)) as db:
+            rows = db.execute(LATEST, (after,)).fetchall()
+        yield from (KeptAnswer(*row[:-1]) for row in rows)
+        if not rows:
+            return
+        after = rows[-1][0]
 
 
 class Kept:

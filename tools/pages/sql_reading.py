@@ -65,6 +65,10 @@ class SqlReading(ABC):
         rows = self._by_key(say.READ_CAPTURES_IN, -1, lambda row: row[7], file=file)
         return ((row[0], Capture(*row[1:])) for row in rows)
 
+    def latest(self, after: int) -> Iterator[tuple[int, str, Capture]]:
+        rows = self._by_key(say.READ_LATEST, after, lambda row: row[0])
+        return ((row[0], row[1], Capture(*row[2:])) for row in rows)
+
     def digest_known(self, digest: str) -> Capture | None:
         rows = self._ask(say.READ_DIGEST, digest=digest)
         return Capture(*rows[0]) if rows else None

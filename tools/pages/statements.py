@@ -218,6 +218,14 @@ READ_CAPTURES = f"""SELECT {_CAPTURE} FROM captures JOIN pages ON pages.id = cap
 READ_CAPTURES_IN = f"""SELECT url, {_CAPTURE} FROM captures
     LEFT JOIN pages ON pages.id = captures.page
     WHERE file = :file AND "offset" > :after ORDER BY "offset" LIMIT {PAGE}"""
+# Of each page the latest: whoever reads them in this order never sees an older one after it.
+READ_LATEST = f"""SELECT captures.id, url, {_CAPTURE} FROM captures
+    JOIN pages ON pages.id = captures.page
+    WHERE captures.id > :after AND captures.kind IN ('response', 'revisit')
+    AND captures.status BETWEEN 200 AND 299 AND NOT EXISTS (
+        SELECT 1 FROM captures AS later WHERE later.page = captures.page AND later.id > captures.id
+        AND later.kind IN ('response', 'revisit') AND later.status BETWEEN 200 AND 299)
+    ORDER BY captures.id LIMIT {PAGE}"""
 READ_DIGEST = f"""SELECT {_CAPTURE} FROM captures WHERE digest = :digest AND kind = 'response'
     ORDER BY id LIMIT 1"""
 READ_FILES = f"SELECT {', '.join(FILE)} FROM files ORDER BY name"

@@ -119,6 +119,10 @@ class PageTable(Protocol):
     def captures_in(self, file: str) -> Iterator[tuple[str | None, Capture]]:
         """Each with the url of its page, in the order of the file."""
 
+    def latest(self, after: int) -> Iterator[tuple[int, str, Capture]]:
+        """The last good answer of each page, with its number and url: those behind a number, as
+        they came in."""
+
     def digest_known(self, digest: str) -> Capture | None:
         """The first record that holds this payload in full."""
 
