@@ -67,12 +67,12 @@ OF_PAGES: Mapping[str, Verb] = {
 """What a crawl has kept; `python main.py pages --help` lists them."""
 
 OF_STRUCTURE: Mapping[str, Verb] = {
+    "structure check": Verb("structure_check", "show what an export makes of a document"),
     "structure dispatch": Verb("structure_dispatch", "look for new documents, and parse none"),
     "structure parse": Verb("structure_parse", "parse the documents that wait, or all again"),
     "structure export": Verb("structure_export", "store the rows of documents that wait, or all"),
     "structure requeue": Verb("structure_requeue", "let what failed below three times wait again"),
     "structure status": Verb("structure_status", "say how far it is: queues, parsers, failures"),
-    "structure check": Verb("structure_check", "show what an export makes of a document"),
 }
 """Parts of a structure; `python main.py structure --help` lists them."""
 
