@@ -133,10 +133,9 @@ def test_rows_that_are_added_are_read_on(tmp_path: Path) -> None:
     scene.round()
     scene.round()
     assert scene.pools.tallied("found") == 2
-    path = tmp_path / "pages.csv"
-    with path.open("a") as file:
-        file.write("3,c\n")
     position = list(source.items(""))[1][1]
+    with (tmp_path / "pages.csv").open("a") as file:
+        file.write("3,c\n")
     assert [item.raw for item in items(source, position)] == [b"c"]
     scene.round()
     assert scene.pools.tallied("found") == 3

@@ -169,6 +169,18 @@ def test_bytes_that_nobody_has_any_more_come_back_with_another_source(tmp_path: 
     assert scene.finish() == 1
 
 
+def test_bytes_that_change_hands_within_one_stretch_are_exported_again(tmp_path: Path) -> None:
+    put(tmp_path / "raw/c.html", b"X")
+    scene = scene_of(tmp_path)
+    scene.round()
+    scene.finish()
+    put(tmp_path / "raw/a.html", b"X")
+    put(tmp_path / "raw/c.html", b"Y", OLD + 1)
+    scene.round()
+    assert scene.finish() == 2
+    assert scene.pools.tallied("copies") == 0
+
+
 def test_the_first_of_two_with_the_same_bytes_changes(tmp_path: Path) -> None:
     put(tmp_path / "raw/a.html", b"X")
     put(tmp_path / "raw/b.html", b"X")

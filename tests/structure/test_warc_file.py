@@ -59,7 +59,9 @@ def items(source: WarcSource, position: str = "") -> list[Item]:
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_files_of_others_are_read_from_every_position(packed: bool, tmp_path: Path) -> None:
+def test_files_of_others_are_read_from_every_position(
+    packed: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(tmp_path / "x.warc", range(5), packed)
     source = source_of(tmp_path)
     found = list(source.items(""))
@@ -68,6 +70,7 @@ def test_files_of_others_are_read_from_every_position(packed: bool, tmp_path: Pa
     for number, (item, position) in enumerate(found):
         assert item.raw == f"<p>page {number}</p>".encode() * 50 == source.read(item.place)
         assert items(source, position) == [each for each, _ in found[number + 1 :]]
+    assert not caplog.records
 
 
 def test_only_good_answers_with_a_body_are_documents_and_unpacked(tmp_path: Path) -> None:

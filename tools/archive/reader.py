@@ -94,6 +94,9 @@ def records(path: Path, most_bytes: int = MOST_PAYLOAD, begin: int = 0) -> Itera
     out."""
     with path.open("rb") as file:
         file.seek(begin)
+        while begin and file.read(1) in (b"\r", b"\n"):  # between two that are not packed
+            begin += 1
+        file.seek(begin)
         yield from _records(file, path, Place(path.name, 0, 0), most_bytes)
 
 
