@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.structure.writing import Change, changed, column, mapping, mistakes, read, written
+from tests.structure.writing import Change, column, mapping, mistakes, read, written
 from tests.support.register import EXPORT, TRUTH
 from tools.errors import UsageError
-from tools.structure.mapping import Export, never_matched, read_mapping
-from tools.structure.walk import Walker
+from tools.structure.mapping import never_matched, read_mapping
 from tools.tables.datatype import datatype
 from tools.tables.declared import Option
 
@@ -211,6 +208,15 @@ TOLD: list[tuple[Change, str]] = [
 ]
 
 
+@pytest.mark.parametrize("common", [CUT, "a" + "名" * 20, "a" * 63])
+def test_names_are_cut_between_characters(common: str, tmp_path: Path) -> None:
+    def change(export: dict[str, Any]) -> None:
+        for end in ("", "甲") if len(common.encode()) == 63 else "甲乙":
+            export["table"][common + end] = export["table"]["licence"]
+
+    assert "are the same in PostgreSQL" in mistakes(tmp_path, change)[0]
+
+
 @pytest.mark.parametrize(("change", "sentence"), TOLD, ids=[each[1][:50] for each in TOLD])
 def test_a_mistake_is_told_with_its_place_and_a_remedy(
     change: Change, sentence: str, tmp_path: Path
@@ -295,69 +301,3 @@ def test_a_mapping_that_never_matched_is_named(tmp_path: Path) -> None:
         "register.json: mapping.担保 matched nothing in 207 documents"
     ]
     assert never_matched(export, {}, 0) == []
-
-
-# --- whatever somebody writes --------------------------------------------------------------
-
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(max_size=12)
-    | st.sampled_from(["company", "INT", "NOT NULL", "主键", "mysql", "", "x" * 70]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner: list[Any] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    if isinstance(value, list):
-        inner = list(enumerate(value))
-    return [path, *(each for key, below in inner for each in places(below, (*path, key)))]
-
-
-def put(export: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    inside = export
-    for key in path[:-1]:
-        inside = inside[key]
-    inside[path[-1]] = value
-    return export
-
-
-@settings(max_examples=300, deadline=None)
-@given(place=st.sampled_from(places(EXPORT)), value=values)
-def test_any_value_in_any_place_is_a_mistake_or_works(
-    place: tuple[Any, ...], value: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    file = written(folder, put(changed(lambda _: None), place, value), "fuzzed.json")
-    try:
-        export = read_mapping(file)
-    except UsageError as error:
-        assert all(line.startswith("fuzzed.json") for line in str(error).splitlines())
-    else:
-        assert_works(export)
-
-
-def assert_works(export: Export) -> None:
-    walked = Walker(export)(
-        {"91A": {"基本": {"名称": "x"}, "年报": [{"详情": {"资产": {"a": 1}}}]}}
-    )
-    for table, rows in walked.rows.items():
-        assert {len(row) for row in rows} == {len(export.tables[table].columns)}
-
-
-def test_a_deep_nest_in_a_wrong_place_is_a_mistake(tmp_path: Path) -> None:
-    for depth in (400, 900, 20_000):
-        file = tmp_path / "deep.json"
-        file.write_text(f'{{"mapping": {"[" * depth}1{"]" * depth}}}', encoding="utf-8")
-        with pytest.raises(UsageError, match=r"deep\.json"):
-            read_mapping(file)

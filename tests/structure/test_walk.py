@@ -92,6 +92,14 @@ def test_a_missing_or_empty_branch_gives_no_row_and_is_counted(
         assert walk(document) == ({}, {}, ["m"])
 
 
+@pytest.mark.parametrize("carried", [[""], ["n"]])
+def test_an_empty_object_is_no_row_however_its_columns_are_filled(
+    carried: list[str], tmp_path: Path
+) -> None:
+    walk = walker(tmp_path, ["a"], carried, {"主键": "k", "n": "x", "m": "x"})
+    assert rows(walk, {"k": {"n": 1, "a": [{}, {"m": 2}]}}) == [("k", 1 if carried[0] else 2)]
+
+
 # --- carried fields ------------------------------------------------------------------------
 
 

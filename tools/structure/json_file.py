@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ class Object(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self.twice = [] if len(self) == len(pairs) else _repeated(name for name, _ in pairs)
+        counts = Counter(name for name, _ in pairs) if len(self) < len(pairs) else {}
+        self.twice = [name for name, count in counts.items() if count > 1]
 
 
 def read_json(file: Path, most_bytes: int = LARGEST_FILE) -> Any:
@@ -74,11 +76,6 @@ def _text(file: Path, most_bytes: int) -> str:
         raise UsageError(f"{file} is not UTF-8: save it as UTF-8") from None
 
 
-def _repeated(names: Iterator[str]) -> list[str]:
-    seen: set[str] = set()
-    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
-
-
 def _names_twice(found: Any) -> Iterator[tuple[str, str]]:
     waiting = [("", found)]
     while waiting:
@@ -105,7 +102,7 @@ def _explained(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
     if error.msg.startswith("Invalid"):
         return at, "a backslash begins an escape: write two for one that is meant"
     if error.msg.startswith("Illegal trailing comma"):  # of newer decoders, which point at it
-        at, before = at + 1 + len(re.match(r"\s*", text[at + 1 :])[0]), text[: at + 1]  # type: ignore[index]
+        return at, _comma_before(text[at + 1 :].lstrip()[:1])
     here = text[at : at + 1]
     if error.msg.startswith("Extra data"):
         return at, _after_the_end(here)
@@ -143,7 +140,7 @@ def _after_the_end(here: str) -> str:
 def _closed_early(text: str, at: int, before: str) -> tuple[int, str]:
     here = text[at]
     if before.endswith(","):
-        return len(before) - 1, f"a comma too much before the {here}: remove it"
+        return len(before) - 1, _comma_before(here)
     if before.endswith(":"):
         return at, "a value is missing after the colon"
     still_open = _open_brackets(text, at)
@@ -154,6 +151,10 @@ def _closed_early(text: str, at: int, before: str) -> tuple[int, str]:
     if wanted == here:
         return at, "a colon and a value are missing"
     return at, f"a {wanted} is missing: the {text[opened]} of {_place(text, opened)} is open"
+
+
+def _comma_before(closer: str) -> str:
+    return f"a comma too much before the {closer}: remove it"
 
 
 def _unclosed(text: str) -> tuple[int, str]:
