@@ -31,6 +31,8 @@ def test_a_process_is_used_again_until_its_script_is_another(bench: Bench) -> No
     counts += "        return [self.n]"
     assert [bench.parse(script(counts)).json for _ in range(3)] == [b"[1]", b"[2]", b"[3]"]
     assert bench.parse(script(counts + "  # edited")).json == b"[1]"
+    other_limits = script(counts + "  # edited")._replace(limits=Limits(timeout_s=9))
+    assert bench.parse(other_limits).json == b"[1]"
     assert len(bench.processes()) == (3 if bench.is_tight else 1)
 
 

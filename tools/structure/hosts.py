@@ -87,12 +87,12 @@ class Hosts:
 
     def _process(self, own: Own, script: Script) -> ParserProcess:
         """One that has this very script; the one that was used least recently makes room."""
+        limits = script.limits or self._limits
         process = own.processes.pop(_key(script), None)
-        if process is not None and process.script.hash != script.hash:
+        if process is not None and (process.script.hash, process.limits) != (script.hash, limits):
             process.end()
             process = None
         if process is None:
-            limits = script.limits or self._limits
             process = ParserProcess(script, limits, self._sandbox, self._scratch.new())
         own.processes[_key(script)] = process
         if len(own.processes) > KEPT:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from ..base.text import clipped, one_line
+from ..base.text import clipped, one_line, storable
 from ..engine.stage import Done, Task
 from ..errors import GiveUp
 from .hosts import Hosts
@@ -93,7 +93,7 @@ class Parse:
 
     def _parsed(self, rule: Rule, raw: Raw, hash: str, content: bytes) -> Done:
         script = self._parsers.script_of(rule)
-        about = {"source": raw.source, "type": raw.type, "hash": hash, "job": self.name}
+        about = {"source": storable(raw.source), "type": raw.type, "hash": hash, "job": self.name}
         try:
             parsed = self._hosts.parse(script, content, about)
         except GiveUp as failure:

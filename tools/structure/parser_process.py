@@ -185,7 +185,8 @@ class ParserProcess:
         """At most until it is time to look how the process is."""
         left = until - time.monotonic()
         if left <= 0:
-            within = duration(self.limits.timeout_s)
+            most = self.limits.timeout_s
+            within = duration(most) if most > 10 else f"{most:g} s"
             raise Spoilt(f"not done within {within}", is_its_own=True)
         events = self._poll.poll(min(left, LOOK_S) * 1000)
         if not events:

@@ -50,7 +50,7 @@ class Sandbox(NamedTuple):
         """With one folder to write in."""
         if not self.wrapping:
             return list(words)
-        own = ("--bind", str(folder), str(folder), "--chdir", str(folder))
+        own = ("--bind", str(folder), str(folder), "--remount-ro", "/", "--chdir", str(folder))
         return [*self.wrapping, *own, "--", *words]
 
 
@@ -101,7 +101,7 @@ def _mounts() -> Iterator[str]:
             yield from ("--ro-bind-try", place, place)
     for place in READ:
         yield from ("--ro-bind-try", place, place)
-    yield from ("--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108  # one of its own
+    yield from ("--proc", "/proc", "--dir", "/tmp")  # noqa: S108  # programs think there is one
     for place in _of_python():
         yield from ("--ro-bind-try", place, place)
 

@@ -46,21 +46,19 @@ class RawParser:
 
 
 def opened(raw: bytes) -> pypdfium2.PdfDocument:
-    """GiveUp if it has no page that could be read."""
+    """GiveUp if it cannot be."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     if not raw.strip():
         raise GiveUp("empty")
     try:
-        pdf = PdfDocument(raw)
+        return PdfDocument(raw)
     except PdfiumError as error:
         if error.err_code == WRONG_PASSWORD:
             raise GiveUp("the PDF is encrypted: it opens only with a password") from None
-        kind = "the PDF is broken" if b"%PDF" in raw[:1024] else "this is no PDF"
-        raise GiveUp(f"{kind} ({error})") from None
-    if not len(pdf):
-        raise GiveUp("the PDF has no pages")
-    return pdf
+        is_pdf = b"%PDF" in raw[:1024]
+        reason = "the PDF is broken: it cannot be opened" if is_pdf else "this is no PDF"
+        raise GiveUp(reason) from None
 
 
 def _text_of(pdf: pypdfium2.PdfDocument, number: int) -> str | None:
