@@ -7,6 +7,8 @@ from typing import Protocol
 
 import pytest
 
+from tests.tables.document_contract import TABLES as DOCUMENTS
+from tests.tables.document_contract import extract, people
 from tests.tables.target_contract import Open, TargetContract, brought, product, tag
 from tools.errors import Unavailable, Unreachable, UsageError
 from tools.tables.address import PASSWORD_VARIABLE
@@ -45,6 +47,26 @@ class ServerContract(TargetContract):
             server.start()
         target.write([brought(product("B"), source="b")])
         assert [row.sku for row in self.products(target)] == ["A", "B"]
+
+    def test_documents_wait_for_a_server_that_was_away(
+        self, open_again: Open, server: Server
+    ) -> None:
+        target = open_again()
+        target.prepare(DOCUMENTS)
+        some = [people("x", "y", document=f"{each}") for each in range(20)]
+        target.replace(some[:10])
+        server.stop()
+        try:
+            for each in (some, [extract(company=[("91A", "long" * 20, None, 0)])]):
+                with pytest.raises(Unavailable, match="cannot be reached"):
+                    target.replace(each)
+        finally:
+            server.start()
+        for _ in range(2):
+            assert target.replace(some).rows == [2] * 20
+        rows = target.select("SELECT _document, _row, name FROM person")
+        assert {*map(tuple, rows)} == {(f"{n}", at, "xy"[at]) for n in range(20) for at in (0, 1)}
+        assert len(rows) == 40
 
     def test_restarted_between_writes_it_goes_on_at_once(
         self, target: Target, server: Server

@@ -29,6 +29,8 @@ from tools.tables.fitting import Misfit, fitted_column
         ("DECIMAL(5)", "DECIMAL(5,0)"),
         ("TIMESTAMP", "DATETIME"),
         ("bool", "BOOLEAN"),
+        ("int(10) Unsigned", "INTEGER UNSIGNED"),
+        ("decimal(4,2) unsigned ", "DECIMAL(4,2) UNSIGNED"),
     ],
 )
 def test_types_are_read(text: str, meant: str) -> None:
@@ -49,6 +51,9 @@ def test_types_are_read(text: str, meant: str) -> None:
         ("VARCHAR(20000)", "'VARCHAR(20000)' is longer than 16,383: write TEXT"),
         ("DECIMAL(70,2)", "must have 1 to 65 digits"),
         ("DECIMAL(3,5)", "must have 1 to 65 digits"),
+        ("DATE UNSIGNED", "'DATE UNSIGNED': only numbers are UNSIGNED"),
+        ("INT UNSIGNED UNSIGNED", "'INT UNSIGNED' is no type"),
+        ("UNSIGNED", "'UNSIGNED' is no type"),
         ("DATE(3)", "'DATE(3)' has more numbers than a type of this name: write DATE"),
     ],
 )
@@ -151,6 +156,7 @@ VALUES = st.one_of(
 )  # fmt: skip
 TYPES = st.sampled_from(
     [datatype(name) for name in KINDS if name != "VARCHAR"]
+    + [datatype(f"{name} UNSIGNED") for name in ("INT", "BIGINT", "DECIMAL(4,2)", "DOUBLE")]
     + [datatype(name) for name in ("VARCHAR(3)", "DECIMAL(4,2)", "DECIMAL(2,2)", "DECIMAL(3)")]
 )
 
@@ -195,3 +201,21 @@ def test_in_a_key_equal_numbers_are_equal_texts(values: list[str | None]) -> Non
 def test_json_is_json(value: Any) -> None:
     found = datatype("JSON").fitted(value)
     assert found is None or json.loads(found) is None or isinstance(found, str)
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "is_wider"),
+    [
+        ("BIGINT", "INT", True),
+        ("BIGINT", "INT UNSIGNED", True),
+        ("INT UNSIGNED", "INT", False),
+        ("INT", "INT UNSIGNED", False),
+        ("BIGINT UNSIGNED", "INT UNSIGNED", True),
+        ("DOUBLE UNSIGNED", "DOUBLE", False),
+        ("DOUBLE", "DOUBLE UNSIGNED", True),
+        ("TEXT", "VARCHAR(3)", True),
+        ("TEXT", "DATE", False),
+    ],
+)
+def test_a_type_holds_those_that_are_narrower(wide: str, narrow: str, is_wider: bool) -> None:
+    assert datatype(wide).holds(datatype(narrow)) is is_wider

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tools.errors import UsageError
-from tools.tables.declared import KEY_CHARACTERS, tables_of
+from tools.tables.datatype import datatype
+from tools.tables.declared import KEY_CHARACTERS, Option, Table, checked, tables_of
 from tools.tables.rows import Row
 
 GOOD: dict[str, Any] = {"columns": {"sku": "VARCHAR(20)", "name": "TEXT"}, "key": ["sku"]}
@@ -80,3 +81,37 @@ def test_a_row_has_its_values() -> None:
     assert (row.table, row.values) == ("t", {"sku": "A", "table": 1})
     assert row == Row("t", table=1, sku="A") != Row("u", table=1, sku="A")
     assert KEY_CHARACTERS * 4 <= 2704
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "option", "said"),
+    [
+        ("TEXT", (), Option(is_unsigned=True), "is TEXT, and only numbers are UNSIGNED"),
+        ("JSON", (), Option(is_unique=True), "is JSON, which cannot be UNIQUE"),
+        ("VARCHAR(700)", (), Option(is_unique=True), "cannot be UNIQUE: an index takes 675"),
+        ("TEXT", (), Option(is_counted=True), "only whole numbers are counted"),
+        ("INT", (), Option(is_counted=True), "write PRIMARY KEY or UNIQUE beside it"),
+        ("BLOB", (), Option(default="x", has_default=True), "is BLOB, which has no DEFAULT"),
+        ("INT", (), Option(default="x", has_default=True), "DEFAULT that does not fit: 'x' is no"),
+        ("JSON", ("a",), Option(), "'a' is JSON, which cannot be part of a key"),
+    ],
+)
+def test_options_that_cannot_be_are_said(
+    kind: str, key: tuple[str, ...], option: Option, said: str
+) -> None:
+    table = Table("t", {"a": datatype(kind)}, key, options={"a": option}, own="document")
+    with pytest.raises(UsageError) as refused:
+        checked(table, "register.json: table.t")
+    assert said in str(refused.value) and str(refused.value).startswith("register.json: table.t: ")
+
+
+def test_options_that_can_be_are_kept() -> None:
+    options = {"a": Option(is_counted=True), "b": Option(is_unique=True, is_unsigned=False)}
+    columns = {"a": datatype("INT UNSIGNED"), "b": datatype("TEXT")}
+    table = checked(Table("t", columns, ("a",), options=options, own="document"), "x")
+    assert [str(each) for each in table.columns.values()] == ["INTEGER UNSIGNED", "VARCHAR(675)"]
+    assert table.counted == "a" and list(table.own_columns) == ["_document", "_row"]
+    with pytest.raises(UsageError, match="only one column can be AUTO_INCREMENT"):
+        both = {"a": Option(is_counted=True, is_unique=True)}
+        wrong = {name: datatype("INT") for name in "ab"}
+        checked(Table("t", wrong, options={**both, "b": both["a"]}, own="document"), "x")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection
 
+from ..base.text import storable
 from .database import Database
 from .datatype import DataType, datatype
 from .declared import INTEGER, PLAIN, TEXT, Option, Table
@@ -101,10 +102,17 @@ def _columns(known: Known) -> str:
         return orjson.dumps({name: str(each) for name, each in table.columns.items()}).decode()
     said: dict[str, Any] = {OWN_KEY: table.own}
     for name, each in table.columns.items():
-        option = table.option(name)._asdict().items()
-        more = {part: value for part, value in option if value != getattr(PLAIN, part)}
+        more = _option(each, table.option(name))
         said[name] = {"is": str(each), "declared": str(known.declared[name]), **more}
     return orjson.dumps(said).decode()
+
+
+def _option(wanted: DataType, option: Option) -> dict[str, Any]:
+    """What it says; as a database stores it."""
+    stored = option._replace(
+        default=wanted.fitted(option.default), comment=storable(option.comment)
+    )
+    return {part: each for part, each in stored._asdict().items() if each != getattr(PLAIN, part)}
 
 
 def _known(name: str, columns: str, key: str) -> Known:

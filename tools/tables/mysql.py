@@ -8,7 +8,7 @@ extended outside of transactions; a start that was killed midway is finished by 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pymysql
@@ -89,12 +89,28 @@ class MysqlDatabase(Database):
 
     relax = widen
 
+    def put(self, db: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """What must be unique besides the key would be taken for the key, and its row replaced."""
+        if table.key and _has_unique(table):
+            keys = ", ".join(map(self.quoted, table.key))
+            marks = ", ".join([self.mark] * len(table.key))
+            there = [
+                tuple(row[at] for at in map([*table.columns].index, table.key)) for row in rows
+            ]
+            statement = f"DELETE FROM {self.quoted(table.name)} WHERE ({keys}) = ({marks})"
+            db.exec_driver_sql(statement, there)
+        super().put(db, table, rows)
+
     def upsert(self, table: Table) -> str:
         """As the driver understands it, which then sends many rows in a statement."""
-        if not table.key:
+        if not table.key or _has_unique(table):
             return ""
         names = [self.quoted(name) for name in self.beside_key(table)]
         return f" ON DUPLICATE KEY UPDATE {', '.join(f'{n} = VALUES({n})' for n in names)}"
+
+
+def _has_unique(table: Table) -> bool:
+    return any(each.is_unique for each in table.options.values())
 
 
 def _url(address: str, password: str) -> URL:

@@ -154,11 +154,11 @@ class Schema:
                 said.append(self._widen(table, name, old))
         now = replace(table, columns=columns)  # some may be wider than declared
         if table.own == "document":
-            said += Alteration(self._database, self._db, self._note)(now, before)
+            remedy = self._remedy(table)
+            said += Alteration(self._database, self._db, self._note, remedy)(now, before)
+        lost = {name: each for name, each in before.options.items() if name not in columns}
         whole = replace(
-            now,
-            columns={**before.columns, **columns},
-            options={**before.options, **table.options},
+            now, columns={**before.columns, **columns}, options={**lost, **table.options}
         )
         self._catalogue.record(Known(whole, {**declared, **table.columns}))
         return now, said
