@@ -106,7 +106,8 @@ class Pools(Reopening):
                 entered = self._arrivals.let_in(found_by(live))
                 for task, done in live:
                     self._register.count_up(done.tally)
-                    self._register.write(REMEMBER, *done.facts.items())
+                    if done.facts:
+                        self._register.write(REMEMBER, *done.facts.items())
                     self._time(task, "failed" if done.to == FAILED else "done")
             self._release(*(task for task, _ in live))
             self._waiting.enter(moved)

@@ -20,11 +20,13 @@ from ..engine.pools import Pools
 from ..engine.stage import Found, Stage, Task, Worker
 from ..errors import StateDamaged, Unavailable, UsageError
 from ..settings import Settings
+from ..structure.ahead import Ahead
 from ..structure.declared import declared_structure
 from ..structure.dispatch import stretches_of
 from ..structure.documents import FILE, Documents, create_documents
 from ..structure.hosts import Hosts
 from ..structure.mapping import read_mapping
+from ..structure.queues import uri_of
 from ..structure.registry import Parsers
 from ..structure.sources.open import open_source
 from ..structure.sources.source import Source
@@ -36,7 +38,7 @@ from .structure_declared import limits_of, structure_in
 from .structure_description import STRUCTURE
 from .structure_stored import DATABASE
 from .structure_tables import Tables, opened_tables
-from .structure_workers import Workers, by_class
+from .structure_workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +95,8 @@ class StructureJob(Job):
             "parse": self._workers.parse(hosts, to),
         }
         if tables is not None:
-            workers["export"] = by_class(tables.worker(self._settings, self._documents))
+            leased = Ahead(self._documents, lambda: self._pools().tasks(self._stage["export"]))
+            workers["export"] = tables.worker(self._settings, self._documents, leased)
         if only is None:
             return workers
         if only not in workers:
@@ -150,7 +153,7 @@ class StructureJob(Job):
             logger.info("%d documents are parsed again", number)
 
     def _reopen(self, stage: str, hashes: Sequence[str]) -> int:
-        uris = [f"{self._structure.name} {each}" for each in hashes]
+        uris = [uri_of(self._structure.name, each) for each in hashes]
         return self._pools().reopen_named(self._stage[stage], uris) if uris else 0
 
     def finish(self, harvest: Harvest) -> None:

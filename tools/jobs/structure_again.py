@@ -17,6 +17,7 @@ from ..engine.stage import Stage
 from ..errors import Unavailable
 from ..structure.declared import Structure
 from ..structure.documents import Documents
+from ..structure.queues import uri_of
 from ..structure.raw import raw_of
 from ..structure.registry import Parsers
 
@@ -100,5 +101,5 @@ class Again:
         return (str(hash_) for (hash_,) in self._documents.select(question, *values))
 
     def _reopen(self, stage: Stage, hashes: Iterable[str], pool: str) -> int:
-        uris = [f"{self._structure.name} {each}" for each in hashes]
+        uris = [uri_of(self._structure.name, each) for each in hashes]
         return self._pools.reopen_named(stage, uris, pool)

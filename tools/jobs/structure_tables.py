@@ -11,6 +11,7 @@ from ..base.credentials import hidden
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..settings import Settings
+from ..structure.ahead import Ahead
 from ..structure.documents import Documents
 from ..structure.export import EXPORTED, UNMATCHED, Export
 from ..structure.mapping import Export as ExportFile
@@ -56,7 +57,7 @@ class Tables(NamedTuple):
         ways = [*self.file.tables], structure.document, structure.too_long
         return Rowing(documents, self.target, *ways)
 
-    def worker(self, settings: Settings, documents: Documents) -> Export:
+    def worker(self, settings: Settings, documents: Documents, ahead: Ahead) -> Export:
         structure = structure_in(settings)
         by_key = structure.document == "key"
         walker = Walker(self.file, structure.outer, wants_keys=by_key)
@@ -65,7 +66,7 @@ class Tables(NamedTuple):
             return self.target.problems_of(extract, structure.too_long)
 
         names = [*self.file.tables]
-        return Export(documents, walker, by_key, names, judge if structure.strict else None)
+        return Export(documents, ahead, walker, by_key, names, judge if structure.strict else None)
 
     def tell(self, rowing: Rowing, tally: Mapping[str, int]) -> None:
         """At the end: what was widened, what did not fit, what nothing was found for."""

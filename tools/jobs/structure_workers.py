@@ -12,13 +12,12 @@ from ..errors import ComeBack, GiveUp
 from ..settings import Settings
 from ..structure.dispatch import Dispatch
 from ..structure.documents import Documents
-from ..structure.export import hash_of
 from ..structure.export_line import ExportLine
 from ..structure.hosts import Hosts
 from ..structure.parse import Parse
+from ..structure.queues import hash_of, queue_of
 from ..structure.registry import Parsers
 from ..structure.sources.source import Source
-from ..structure.status import CLASSES, QUEUES
 from ..structure.store import FAILED
 from .structure_declared import structure_in
 
@@ -74,9 +73,9 @@ class Workers:
                     break
             if isinstance(result, GiveUp):
                 raise result
-            return result
+            return replace(result, tally={**result.tally, queue_of(task): 1})
 
-        return by_class(parsed)
+        return parsed
 
     def _other_notes(self, task: Task) -> list[str]:
         return [note for note in self._documents.notes_of(hash_of(task.uri)) if note != task.note]
@@ -97,14 +96,3 @@ def _tried(parse: Parse, task: Task) -> Done | GiveUp:
 
 def _is_gone(result: Done | GiveUp) -> bool:
     return isinstance(result, GiveUp) or SUPERSEDED in result.tally
-
-
-def by_class(work: Worker) -> Worker:
-    """Counted by the queue it came from, so that its pace is known."""
-
-    def worked(task: Task) -> Done:
-        done = work(task)
-        queue = f"{QUEUES[task.stage.name]}:{CLASSES[task.priority]}"
-        return replace(done, tally={**done.tally, queue: 1})
-
-    return worked

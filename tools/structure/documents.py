@@ -93,7 +93,9 @@ KNOWN = f"SELECT name, hash, before, version, stretch FROM source WHERE name {IN
 HAVING = f"SELECT hash, name FROM source WHERE hash {IN} ORDER BY hash, id"
 PARSED = f"SELECT hash, parser_hash FROM document WHERE hash {IN}"
 PLACES = "SELECT note FROM source WHERE hash = ? ORDER BY id LIMIT 3"
-JSON_OF = "SELECT json, source FROM document WHERE hash = ?"
+JSON_OF = (  # in the order of the list
+    "SELECT hash, document.json, source FROM json_each(?) JOIN document ON hash = value"
+)
 
 
 def create_documents(path: Path) -> None:
@@ -192,11 +194,22 @@ class Documents:
 
     def json_of(self, hash_: str) -> tuple[bytes, str] | None:
         """And the source whose bytes were parsed."""
-        row = self._reader.execute(JSON_OF, (hash_,)).fetchone()
-        if row is None:
-            return None
-        packed, source = row
-        return self._of_thread.unpacker.decompress(packed), source
+        for _, packed, source in self.packed([hash_]):
+            return self.unpacked(packed), source
+        return None
+
+    def packed(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes, str]]:
+        """Hash, JSON to be unpacked and source of those that were parsed."""
+        try:
+            yield from self._reader.execute(JSON_OF, (_list(hashes),))
+        except sqlite3.DatabaseError as error:
+            raise _damaged(self.path, error) from error
+
+    def unpacked(self, packed: bytes) -> bytes:
+        unpacker: zstandard.ZstdDecompressor | None = getattr(self._of_thread, "unpacker", None)
+        if unpacker is None:
+            unpacker = self._of_thread.unpacker = zstandard.ZstdDecompressor()
+        return unpacker.decompress(packed)
 
     def select(self, question: str, *values: object) -> Iterator[tuple[object, ...]]:
         """Rows of a query of ours, as they are read."""
@@ -212,7 +225,6 @@ class Documents:
         if db is None:
             db = self._of_thread.db = reading(self.path, any_thread=True)
             self._readers.append(db)
-            self._of_thread.unpacker = zstandard.ZstdDecompressor()
         return db
 
     @contextmanager
@@ -240,9 +252,13 @@ def _opened(path: Path) -> sqlite3.Connection:
                     raise sqlite3.DatabaseError(" ".join(verdict.split()))
         return writing(path, CACHE_KB)
     except sqlite3.DatabaseError as error:
-        raise StateDamaged(
-            f"{path} cannot be read ({error}): bring back a copy, or begin anew with --fresh"
-        ) from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> StateDamaged:
+    return StateDamaged(
+        f"{path} cannot be read ({error}): bring back a copy, or begin anew with --fresh"
+    )
 
 
 def _list(values: Iterable[str]) -> str:

@@ -14,7 +14,9 @@ from ..base.text import amount, clipped, one_line
 from ..engine.stage import Done, Task
 from ..errors import GiveUp
 from ..tables.rows import Extract, Problem
+from .ahead import Ahead
 from .documents import Documents
+from .queues import hash_of, queue_of
 from .walk import Walked, Walker
 
 EXPORTED, UNMATCHED = "exported", "unmatched "
@@ -36,12 +38,14 @@ class Export:
     def __init__(
         self,
         documents: Documents,
+        ahead: Ahead,
         walker: Walker,
         by_key: bool,
         tables: Sequence[str],
         judge: Callable[[Extract], Sequence[Problem]] | None = None,
     ) -> None:
         self._documents = documents
+        self._ahead = ahead
         self._walker = walker
         self._by_key = by_key
         self._tables = tables
@@ -49,7 +53,7 @@ class Export:
 
     def __call__(self, task: Task) -> Done:
         hash_ = hash_of(task.uri)
-        found = self._documents.json_of(hash_)
+        found = self._ahead.json_of(task)
         if found is None:
             return self._without(hash_)
         json, source = found
@@ -57,7 +61,9 @@ class Export:
         if self._judge is not None:
             _refuse(self._judge(Extract(hash_, walked.rows, self._tables)))
         parts = _by_key(walked) if self._by_key else {"": walked.rows}
-        tally = {EXPORTED: 1} | {f"{UNMATCHED}{name}": 1 for name in walked.unmatched}
+        tally = {EXPORTED: 1, queue_of(task): 1}
+        for name in walked.unmatched:
+            tally[f"{UNMATCHED}{name}"] = 1
         return Done("finished", records=Exported(hash_, parts), tally=tally)
 
     def _without(self, hash_: str) -> Done:
@@ -74,10 +80,6 @@ def _refuse(problems: Sequence[Problem]) -> None:
         more = f" and {amount(len(problems) - 1, 'other problem')}" if problems[1:] else ""
         value = clipped(one_line(str(first.value)), LONGEST)
         raise GiveUp(f"{first.table}.{first.column}: {value!r}: {first.why}{more}")
-
-
-def hash_of(uri: str) -> str:
-    return uri.rpartition(" ")[2]
 
 
 def _by_key(walked: Walked) -> dict[str, dict[str, list[tuple[Any, ...]]]]:

@@ -16,11 +16,8 @@ from ..base.sqlite import stop_if_unwritable
 from ..journal.reader import counts_in, moment
 from ..journal.schema import FAILED, FINISHED
 from .documents import FILE
-from .export import hash_of
+from .queues import CLASSES, QUEUES, hash_of
 
-CLASSES = ("higher", "high", "normal", "low")
-"""Of documents, by the pools' priority."""
-QUEUES = {"parse": "structure", "export": "extracter"}
 STATUSES = {
     1: "new",
     2: "dispatched",
