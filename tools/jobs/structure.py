@@ -28,6 +28,7 @@ from ..structure.hosts import Hosts
 from ..structure.mapping import read_mapping
 from ..structure.queues import uri_of
 from ..structure.registry import Parsers
+from ..structure.sandbox import sandbox_here
 from ..structure.sources.open import open_source
 from ..structure.sources.source import Source
 from ..structure.status import create_view
@@ -227,7 +228,7 @@ def opened(settings: Settings, arguments: Namespace, stop: Event) -> StructureJo
         documents = stack.enter_context(closing(Documents(file, name)))
         if (tables := opened_tables(settings, arguments, past)) is not None:
             stack.callback(tables.target.close)
-        hosts = stack.enter_context(closing(Hosts(limits_of(settings.structure))))
+        hosts = stack.enter_context(closing(Hosts(limits_of(settings.structure), sandbox_here())))
         job = StructureJob(settings, arguments, sources, documents, hosts, tables, past)
         job.close_too(stack.pop_all())
     return job
