@@ -1,4 +1,4 @@
-"""The job `structure` lets parsers reach nothing else than their document, where bubblewrap works."""
+"""Parsers of the job `structure` reach nothing else than their document, if bubblewrap works."""
 
 from __future__ import annotations
 
