@@ -1,4 +1,4 @@
-"""The job `structure` into servers: the same tables as in a file, also if they are away for long."""
+"""The job `structure` into servers: the same tables as in a file, also if they are away a while."""
 
 from __future__ import annotations
 

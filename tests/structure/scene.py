@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping, Sequence
+import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
-from tools.structure.dispatch import Dispatch
-from tools.structure.sighted import Known, Sighted
+from tools.structure.dispatch import Dispatch, stretches_of
+from tools.structure.documents import FILE, Documents, create_documents
+from tools.structure.registry import Rule
+from tools.structure.sighted import Sighted
 from tools.structure.sources.source import Source
 
 DISPATCH = Stage("dispatch", 1)
@@ -19,65 +20,15 @@ EXPORT = Stage("export", 2, order="priority")
 NAME = "shop"
 
 
-class Rule(NamedTuple):
-    parser: str = "html"
-    priority: int | None = None
-
-
 class Rules:
     """The same for everything, but what ends in one of these."""
 
     def __init__(self, rule: Rule | None = None, without: tuple[str, ...] = ()) -> None:
-        self.rule = rule or Rule()
+        self.rule = rule or Rule("*", "html")
         self.without = without
 
     def rule_for(self, source: str, type: str | None) -> Rule | None:
         return None if self.without and source.endswith(self.without) else self.rule
-
-
-class Documents:
-    """The table of sources of documents.db, and which hashes were parsed."""
-
-    def __init__(self, path: Path) -> None:
-        self.db = sqlite3.connect(path, isolation_level=None)
-        self.db.executescript(
-            "CREATE TABLE IF NOT EXISTS source (name TEXT PRIMARY KEY, hash TEXT, before TEXT,"
-            " version TEXT, stretch INTEGER, note TEXT);"
-            "CREATE INDEX IF NOT EXISTS source_hash ON source (hash);"
-        )
-        self.parsed: dict[str, str] = {}
-        self.asked = 0
-
-    def known(self, names: Sequence[str], stretches: int) -> Mapping[str, Known]:
-        self.asked += 1
-        marks = ",".join("?" * len(names))
-        rows = self.db.execute(
-            f"SELECT name, hash, before, version, stretch FROM source WHERE name IN ({marks})",
-            names,
-        ).fetchall()
-        counted = {n: Known(h, b, v) for n, h, b, v, stretch in rows if stretch <= stretches}
-        broken = {
-            n: Known(b, None, "") for n, _, b, _, stretch in rows if stretch > stretches and b
-        }
-        return counted | broken
-
-    def has(self, hashes: Sequence[str]) -> Mapping[str, str]:
-        return {each: self.parsed[each] for each in hashes if each in self.parsed}
-
-    def holders(self, hashes: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        question = "SELECT name FROM source WHERE hash = ? ORDER BY rowid LIMIT 2"
-        return {h: [name for (name,) in self.db.execute(question, (h,))] for h in hashes}
-
-    def write(self, sighted: Sighted) -> None:
-        rows = [(*row, note) for row, note in zip(sighted.rows, sighted.notes, strict=True)]
-        self.db.execute("BEGIN")
-        self.db.executemany(
-            "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET"
-            " hash = excluded.hash, before = excluded.before, version = excluded.version,"
-            " stretch = excluded.stretch, note = excluded.note",
-            rows,
-        )
-        self.db.execute("COMMIT")
 
 
 class Scene:
@@ -87,7 +38,9 @@ class Scene:
         folder.mkdir(exist_ok=True)
         self.folder = folder
         self.sources = {each.uri: each for each in sources}
-        self.documents = Documents(folder / "documents.db")
+        if not (folder / FILE).exists():
+            create_documents(folder / FILE)
+        self.documents = Documents(folder / FILE, NAME)
         self.pools = Pools(folder / "pools.db", [DISPATCH, PARSE, EXPORT])
         self.more = more
         self.dispatch = Dispatch(
@@ -101,6 +54,8 @@ class Scene:
             **more,
         )
         self.pools.discover(Found("dispatch", list(self.sources)))
+        for each in self.sources:
+            self.documents.doubt_after(each, self.pools.tallied(stretches_of(each)))
         self.reopened: list[str] = []
 
     def call(self) -> tuple[Any, Done]:
@@ -113,7 +68,7 @@ class Scene:
 
     def store(self, done: Done) -> None:
         if isinstance(done.records, Sighted):
-            self.documents.write(done.records)
+            self.documents.sight(done.records, time.time())
             names = [f"{NAME} {each}" for each in done.records.again]
             self.pools.reopen_named(EXPORT, names)
             self.reopened += done.records.again
@@ -145,4 +100,4 @@ class Scene:
 
     def close(self) -> None:
         self.pools.close()
-        self.documents.db.close()
+        self.documents.close()

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.scene import DISPATCH, NAME, PARSE, Rule, Rules, Scene
+from tests.structure.scene import DISPATCH, NAME, PARSE, Rules, Scene
 from tools.errors import ComeBack, GiveUp
 from tools.structure import dispatch
 from tools.structure.dispatch import position_of, stretches_of
 from tools.structure.raw import raw_of
+from tools.structure.registry import Rule
+from tools.structure.sighted import Sighted
 from tools.structure.sources.folder import FolderSource
 
 OLD = 1_700_000_000
@@ -115,7 +117,8 @@ def test_a_change_that_was_stored_and_not_counted_still_knows_what_was_left(
     put(tmp_path / "raw/a.html", b"Y", OLD + 1)
     scene.pools.reopen_named(DISPATCH, ["folder:raw"])
     _, done = scene.call()
-    scene.documents.write(done.records)  # type: ignore[arg-type]  # and killed before any reopening
+    assert isinstance(done.records, Sighted)
+    scene.documents.sight(done.records, 0.0)  # and killed before any reopening
     scene.close()
     scene = scene_of(tmp_path)
     scene.round()
@@ -191,7 +194,7 @@ def test_the_first_of_two_with_the_same_bytes_changes(tmp_path: Path) -> None:
     scene.round()
     assert scene.finish() == 2  # what a has now, and X once more: it is b's
     assert scene.documents.holders([hash_of(b"X")]) == {hash_of(b"X"): ["raw/b.html"]}
-    ((note,),) = scene.documents.db.execute("SELECT note FROM source WHERE name = 'raw/b.html'")
+    (note,) = scene.documents.notes_of(hash_of(b"X"))
     assert raw_of(note).place == "b.html"
 
 
@@ -218,7 +221,7 @@ def test_a_class_that_is_full_holds_its_source_until_there_is_room(
 def test_classes_come_from_the_item_the_rule_and_the_job(tmp_path: Path) -> None:
     put(tmp_path / "raw/a.html", b"one")
     for rule, job, expected in ((None, 5, 3), (0, 5, 1), (None, 2, 2), (-1, 5, 0)):
-        scene = scene_of(tmp_path, rules=Rules(Rule("html", rule)), priority=job)
+        scene = scene_of(tmp_path, rules=Rules(Rule("*", "html", priority=rule)), priority=job)
         _, done = scene.call()
         assert [group.priority for group in done.found] == [expected]
         scene.close()
@@ -281,18 +284,6 @@ def test_a_stretch_ends_with_its_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(scene.uris()) == 2
     scene.round()
     assert len(scene.uris()) == 4
-
-
-def test_what_another_parser_made_is_parsed_anew(tmp_path: Path) -> None:
-    put(tmp_path / "raw/a.html", b"one")
-    put(tmp_path / "raw/b.html", b"two")
-    scene = scene_of(tmp_path, again=lambda rule, parser_hash: parser_hash != "new")
-    scene.round()
-    scene.documents.parsed = {hash_of(b"one"): "old", hash_of(b"two"): "new"}
-    scene.pools.reopen_named(DISPATCH, ["folder:raw"])
-    _, done = scene.call()
-    assert done.records is not None
-    assert done.records.anew == [hash_of(b"one")]  # type: ignore[attr-defined]
 
 
 def test_a_stretch_that_could_not_be_stored_is_read_again(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def parsed(hash_: str, json: bytes = b"{}", seconds: float = 0.5) -> ParsedDocum
 def sight(documents: Documents, stretch: int, **seen: str) -> None:
     rows = [(name, hash_, None, "v", stretch) for name, hash_ in seen.items()]
     notes = [Raw(name, FOLDER, name, None, 1, "html").as_note() for name in seen]
-    documents.sight(Sighted(rows, [], notes, []), 1.0)
+    documents.sight(Sighted(rows, [], notes), 1.0)
 
 
 def test_json_comes_back_as_it_was(documents: Documents) -> None:
@@ -85,7 +85,7 @@ def test_what_a_source_had_before_is_known_even_if_its_new_bytes_are_not(
 ) -> None:
     sight(documents, 1, s1=A)
     rows = [("s1", B, A, "w", 2)]
-    documents.sight(Sighted(rows, [], [Raw("s1", FOLDER, "s1", None, 1, "").as_note()], []), 2.0)
+    documents.sight(Sighted(rows, [], [Raw("s1", FOLDER, "s1", None, 1, "").as_note()]), 2.0)
     assert documents.known(["s1"], 2) == {"s1": Known(B, A, "w")}
     documents.doubt_after(FOLDER, 1)
     assert documents.known(["s1"], 9) == {"s1": Known(A, None, "")}

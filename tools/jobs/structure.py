@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from threading import Event
 
@@ -28,7 +29,7 @@ from ..structure.hosts import Hosts
 from ..structure.mapping import read_mapping
 from ..structure.queues import uri_of
 from ..structure.registry import Parsers
-from ..structure.sandbox import sandbox_here
+from ..structure.sandbox import Sandbox, sandbox_here
 from ..structure.sources.open import open_source
 from ..structure.sources.source import Source
 from ..structure.status import create_view
@@ -228,7 +229,9 @@ def opened(settings: Settings, arguments: Namespace, stop: Event) -> StructureJo
         documents = stack.enter_context(closing(Documents(file, name)))
         if (tables := opened_tables(settings, arguments, past)) is not None:
             stack.callback(tables.target.close)
-        hosts = stack.enter_context(closing(Hosts(limits_of(settings.structure), sandbox_here())))
+        hosts = stack.enter_context(
+            closing(Hosts(limits_of(settings.structure), _sandbox(arguments)))
+        )
         job = StructureJob(settings, arguments, sources, documents, hosts, tables, past)
         job.close_too(stack.pop_all())
     return job
@@ -251,6 +254,14 @@ def _sources(settings: Settings, stack: ExitStack) -> dict[str, Source]:
         stack.callback(source.close)
         found[source.uri] = source
     return found
+
+
+def _sandbox(arguments: Namespace) -> Sandbox:
+    """Tried where somebody parses, once in a process."""
+    return _tried_sandbox() if arguments.only_stage in (None, "parse") else Sandbox()
+
+
+_tried_sandbox = cache(sandbox_here)
 
 
 def _require_documents(settings: Settings, past: Past) -> None:

@@ -41,7 +41,8 @@ NEW_END = (
     "WHERE answer.file = file.name) WHERE name = ?"
 )
 # What stands beside a max() is of the row that has it.
-LATEST = """SELECT *, max(time) FROM answer WHERE request > ? GROUP BY request ORDER BY request
+LATEST = """SELECT *, max(time || file || printf('%020d', offset)) FROM answer
+    WHERE request > ? GROUP BY request ORDER BY request
     LIMIT 500"""
 
 

@@ -19,7 +19,8 @@ from ..base.text import plain
 from ..engine.stage import Done, Found, Task
 from ..errors import ComeBack, GiveUp, HarvestError, RetryLater
 from .raw import Raw
-from .sighted import Documents, Known, Sight, judge, sighted
+from .registry import Rule
+from .sighted import Known, Sight, Sightings, judge, sighted
 from .sources.reading import Reading
 from .sources.source import Item, Source
 
@@ -35,20 +36,8 @@ CLASSES = {-1: HIGHER, 0: HIGH, 1: HIGH, 2: NORMAL, 3: NORMAL}
 MOST_TOLD = 10_000
 
 
-class Rule(Protocol):
-    @property
-    def parser(self) -> str: ...
-
-    @property
-    def priority(self) -> int | None: ...
-
-
 class Rules(Protocol):
     def rule_for(self, source: str, type: str | None) -> Rule | None: ...
-
-
-Again = Callable[[Rule, str], bool]
-"""Is what a parser with this hash made to be parsed again, by this rule?"""
 
 
 def class_of(priority: int) -> int:
@@ -76,9 +65,8 @@ class Dispatch:
         self,
         name: str,
         sources: Mapping[str, Source],
-        documents: Documents,
+        documents: Sightings,
         rules: Rules,
-        again: Again | None = None,
         *,
         waiting: Callable[[], Mapping[int, int]],
         tallied: Callable[[str], int],
@@ -91,7 +79,6 @@ class Dispatch:
         self._sources = sources
         self._documents = documents
         self._rules = rules
-        self._again = again
         self._waiting = waiting
         self._tallied = tallied
         self._remembered = remembered
@@ -167,7 +154,6 @@ class _Stretch:
         self._room = {each: of._most_waiting - waiting.get(each, 0) for each in range(4)}
         self._bytes = 0
         self._sights: list[Sight] = []
-        self._seen: list[tuple[Rule, str]] = []  # known ones, whose parser may be another now
 
     def look(self, items: Sequence[Item]) -> int:
         """How many were dealt with before a class was full, or this was enough."""
@@ -187,7 +173,6 @@ class _Stretch:
             self._tally["without parser"] += 1
             return True
         if was and item.version and was.version == item.version:
-            self._seen.append((rule, was.hash))
             return True
         try:
             raw = self._source.read(item.place) if item.raw is None else item.raw
@@ -207,8 +192,6 @@ class _Stretch:
             if self._room[rank] <= 0:
                 return False
             self._room[rank] -= 1
-        else:
-            self._seen.append((rule, hash))
         self._bytes += len(raw)
         self._sights.append(sight)
         return True
@@ -220,10 +203,9 @@ class _Stretch:
         self._tally["copies"] = copies
         self._tally["empty"] = sum(each.is_changed and not each.raw.length for each in self._sights)
         self._tally[stretches_of(self._source.uri)] = 1
-        records = sighted(self._sights, again, self._anew(), self._counted + 1)
+        records = sighted(self._sights, again, self._counted + 1)
         facts = {position_of(self._source.uri): position}
-        has_records = records.rows or records.again or records.anew
-        return Done(to, found, records if has_records else None, +self._tally, facts=facts)
+        return Done(to, found, records if records.rows else None, +self._tally, facts=facts)
 
     def _found(self) -> list[Found]:
         """By class. What is known the pools do not let in."""
@@ -236,10 +218,3 @@ class _Stretch:
             Found("parse", list(notes), priority=rank, depth=0, notes=list(notes.values()))
             for rank, notes in sorted(groups.items())
         ]
-
-    def _anew(self) -> list[str]:
-        if self._of._again is None or not self._seen:
-            return []
-        parsed = self._of._documents.has([hash for _, hash in self._seen])
-        is_due = self._of._again
-        return [h for rule, h in self._seen if h in parsed and is_due(rule, parsed[h])]

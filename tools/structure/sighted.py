@@ -24,15 +24,12 @@ class Known(NamedTuple):
     version: str
 
 
-class Documents(Protocol):
+class Sightings(Protocol):
     """What is asked of the store of documents."""
 
     def known(self, names: Sequence[str], stretches: int) -> Mapping[str, Known]:
         """A row of a later stretch was written by one that never ended: of that the source's bytes
         are those it had `before`, of no known version."""
-
-    def has(self, hashes: Sequence[str]) -> Mapping[str, str]:
-        """Those that were parsed, each with the hash of its parser."""
 
     def holders(self, hashes: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """The names of the first two sources that have these bytes now, the oldest first."""
@@ -41,14 +38,12 @@ class Documents(Protocol):
 class Sighted(NamedTuple):
     """For the store, before the pools: written down first, then reopened."""
 
-    rows: list[tuple[str, str, str | None, str, int]]
+    rows: Sequence[tuple[str, str, str | None, str, int]]
     """Name, hash, the hash before, version, stretch."""
     again: list[str]
     """Hashes to be exported again, or parsed if they have no document."""
     notes: list[str]
     """For each row: where its bytes are, should those the document's own note names be gone."""
-    anew: list[str]
-    """Hashes to be parsed again, though nothing about their bytes is new."""
 
 
 class Sight(NamedTuple):
@@ -70,7 +65,7 @@ class Judgement(NamedTuple):
     copies: int
 
 
-def judge(sights: Sequence[Sight], documents: Documents) -> Judgement:
+def judge(sights: Sequence[Sight], documents: Sightings) -> Judgement:
     """Whose bytes are a copy of another's, and which hashes have to be looked at again."""
     changed = [each for each in sights if each.is_changed]
     hashes = {each.hash for each in changed} | {each.was.hash for each in changed if each.was}
@@ -95,11 +90,11 @@ def judge(sights: Sequence[Sight], documents: Documents) -> Judgement:
     return Judgement(list(again), copies)
 
 
-def sighted(sights: Sequence[Sight], again: list[str], anew: list[str], stretch: int) -> Sighted:
+def sighted(sights: Sequence[Sight], again: list[str], stretch: int) -> Sighted:
     """A source that was seen twice has what it had last."""
     last = {each.raw.source: each for each in sights}
     rows = [(name, each.hash, _before(each), each.version, stretch) for name, each in last.items()]
-    return Sighted(rows, again, [each.raw.as_note() for each in last.values()], anew)
+    return Sighted(rows, again, [each.raw.as_note() for each in last.values()])
 
 
 def _before(sight: Sight) -> str | None:

@@ -141,7 +141,6 @@ class Store:
         has = self._documents.has(sighted.again)
         self._reopen("export", [each for each in sighted.again if each in has])
         self._reopen("parse", [each for each in sighted.again if each not in has])
-        self._reopen("parse", sighted.anew)
 
 
 def _of(kind: type[T], records: Sequence[Any]) -> list[T]:
