@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from ..errors import UsageError
 from .database import Database
 from .declared import Table
-from .making import column_of, drop_index, make_unique
+from .making import column_of, drop_index, make_index, make_unique
 
 Note = Callable[[Table, str], None]
 
@@ -30,6 +30,8 @@ class Alteration:
         self._remedy = remedy
 
     def __call__(self, table: Table, before: Table) -> list[str]:
+        if table.source_column not in self._indexes(table):  # a start was killed just before
+            make_index(self._database, self._db, table, table.source_column)
         required = self._required(table)
         lost = [name for name in before.columns if name not in table.columns and name in required]
         optional = [name for name in table.columns if not table.option(name).is_required]
@@ -90,10 +92,12 @@ class Alteration:
         return {each["name"] for each in columns if not each["nullable"]}
 
     def _unique(self, table: Table) -> dict[str, str]:
-        """Names of indexes by the column they are of."""
-        indexes = inspect(self._db).get_indexes(table.name)
+        return self._indexes(table, is_unique=True)
+
+    def _indexes(self, table: Table, is_unique: bool = False) -> dict[str, str]:
+        """Their names by the column they are of."""
         return {
             str(each["column_names"][0]): str(each["name"])
-            for each in indexes
-            if each["unique"] and len(each["column_names"]) == 1
+            for each in inspect(self._db).get_indexes(table.name)
+            if bool(each["unique"]) is is_unique and len(each["column_names"]) == 1
         }

@@ -79,7 +79,7 @@ class Catalogue:
     def note(self, table: str, change: str) -> None:
         """Written before it is done: where changing a table ends a transaction, one that was
         killed between the two is noted twice rather than never."""
-        moment = datetime.now(UTC).replace(tzinfo=None).isoformat(" ", "seconds")
+        moment = datetime.now(UTC).replace(tzinfo=None).isoformat(" ")
         self._database.put(self._db, CHANGES, [(moment, table, change)])
 
     def _run(self, statement: str, *values: object) -> None:

@@ -24,12 +24,16 @@ def make_table(database: Database, db: Connection, table: Table, source: str = "
         if column.comment:
             database.comment(db, column)
     if source:
-        index = Index(_name(source.strip("_")), made.c[source])
-        database.shape_index(index)
-        index.create(db)
+        make_index(database, db, table, source)
     for name, option in table.options.items():
         if option.is_unique and table.key != (name,):
             make_unique(database, db, table, name)
+
+
+def make_index(database: Database, db: Connection, table: Table, column: str) -> None:
+    index = Index(_name(column.strip("_")), _described(database, table).c[column])
+    database.shape_index(index)
+    index.create(db)
 
 
 def make_unique(database: Database, db: Connection, table: Table, column: str) -> None:

@@ -134,6 +134,7 @@ BAD_RECORDS = (
     psycopg.DataError,
     psycopg.IntegrityError,
     errors.ProgramLimitExceeded,
+    errors.FeatureNotSupported,  # such as a wider column that somebody's view shows
 )
 
 
