@@ -199,7 +199,7 @@ def test_a_folder_that_is_gone_is_told(raw: Path) -> None:
 
 
 def test_files_that_did_not_change_cost_little(tmp_path: Path) -> None:
-    """Measured: 100,000 of them take one second of CPU."""
+    """Measured: 100,000 of them take two seconds of CPU."""
     for number in range(5000):
         put(tmp_path / f"raw/{number // 1000}/{number % 1000}.html", b"%d" % number)
     scene = Scene(tmp_path / "state", source_of(tmp_path), most_waiting=10**6)
