@@ -66,13 +66,15 @@ def kill_group(pid: int) -> None:
 
 
 def kill_marked(mark: str) -> None:
-    """Until none is left: one may have started another one meanwhile."""
-    until = time.monotonic() + GONE_WITHIN_S
-    while (pids := [*marked(mark)]) and time.monotonic() < until:
+    """Until twice none is found: one that ended while we looked may have left a child that was not
+    listed yet."""
+    until, empty = time.monotonic() + GONE_WITHIN_S, 0
+    while empty < 2 and time.monotonic() < until:
+        pids = [*marked(mark)]
+        empty = 0 if pids else empty + 1
         for pid in pids:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.001)
 
 
 def marked(mark: str) -> Iterator[int]:

@@ -23,9 +23,10 @@ class Scratch:
     def __init__(self, parent: Path | None = None) -> None:
         parent = parent or Path(tempfile.gettempdir())
         _remove_stale(parent)
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).resolve()
-        self._held = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
-        is_locked_now(self._held, str(self.folder))
+        unheld = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent)).resolve()
+        self._held = os.open(unheld, os.O_RDONLY | os.O_CLOEXEC)
+        is_locked_now(self._held, str(unheld))
+        self.folder = unheld.rename(unheld.with_name(unheld.name[1:]))  # held before it is seen
 
     def new(self) -> Path:
         try:
