@@ -255,6 +255,8 @@ class DocumentContract:
         assert done.rows == [1]
         (problem,) = done.problems
         assert problem.why == "too long: 676 of 675 characters: the row is left out"
+        done = target.replace([Extract("d", {"t": [("y" * 676, 1)]}, ["t"])], "cut")
+        assert (done.rows, len(done.problems)) == ([0], 1)  # cut, it might be another's key
 
     def test_every_type_is_the_same_everywhere(self, open_again: Open) -> None:
         kinds = [

@@ -27,7 +27,7 @@ def _column(values: Sequence[Any]) -> Iterable[str]:
         return values if _is_plain(values) else [each.translate(ESCAPED) for each in values]
     if kinds == {int}:
         return map(str, values)
-    return [_WRITTEN[type(each)](each) for each in values]
+    return [_WRITTEN.get(type(each), _text)(each) for each in values]
 
 
 def _is_plain(texts: Iterable[str]) -> bool:
@@ -35,10 +35,12 @@ def _is_plain(texts: Iterable[str]) -> bool:
     return not any(each in together for each in "\\\t\n\r")
 
 
+def _text(value: object) -> str:
+    return str(value).translate(ESCAPED)
+
+
 _WRITTEN: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: NULL,
-    str: lambda text: text.translate(ESCAPED),
-    int: str,
     float: repr,
     bool: lambda truth: "t" if truth else "f",
     bytes: lambda raw: f"\\\\x{raw.hex()}",
