@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ JOB = 'source = "folder:raw"\n[[parsers]]\nparser = "own.py"\n'
 CURIOUS = """\
 import os, socket
 from pathlib import Path
+from typing import Any
 
 class RawParser:
     def parse(self, raw):
@@ -45,7 +47,7 @@ def listening() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def reason_of(folder: Path, script: str, **environment: str) -> str:
+def reason_of(folder: Path, script: str, **environment: Any) -> str:
     """What its parser says of the only document, in the report of the run."""
     structures = folder / "structures"
     (structures / "raw").mkdir(parents=True)

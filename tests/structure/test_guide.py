@@ -64,7 +64,7 @@ def test_the_files_are_all_there() -> None:
 
 def test_every_line_does_what_it_says(folder: Path) -> None:
     """One after the other, as a reader types them; servers are ours instead of his."""
-    environment: dict[str, str] = {}
+    environment: dict[str, Any] = {}
     typed = 0
     with postgres_server() as postgres, mariadb_server() as mariadb:
         servers = {"postgresql://me@localhost/register": postgres.database(),
