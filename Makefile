@@ -23,7 +23,7 @@ help: ## this list
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
-run: .venv/run ## harvest the built-in sample world, offline; or JOB=pages, JOB=layers
+run: .venv/run ## harvest the built-in sample world, offline; or JOB=pages, layers, structure
 	@$(PY) main.py $(JOB) --sample
 
 test: .venv/dev ## every test; servers are started by the tests themselves

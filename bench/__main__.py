@@ -19,6 +19,7 @@ from bench import (
     pages,
     pools,
     shipping,
+    structure,
     tables,
 )
 from bench.report import Row, say, surroundings, table, write_results
@@ -35,6 +36,7 @@ BENCHES = {
     "media": media.measure,
     "shipping": shipping.measure,
     "pages": pages.measure,
+    "structure": structure.measure,
     "tables": tables.measure,
 }
 

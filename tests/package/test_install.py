@@ -107,6 +107,13 @@ def test_media_of_the_sample_come_too(installed: Environment, tmp_path: Path) ->
     assert "begins: " not in done.stderr  # which only the log's own name for its module prevents
 
 
+def test_documents_of_the_sample_become_rows_too(installed: Environment, tmp_path: Path) -> None:
+    """Parsers run in processes that must find the package where it is installed."""
+    done = installed.run("sheaf", "structure", "--sample", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "seeds: as the seed bank knows of itself: accession 4" in done.stdout
+
+
 def test_programs_import_it(installed: Environment, tmp_path: Path) -> None:
     code = """
 import sheaf, sheaf.graphs.open

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..sample import garden, world
+from ..sample.seed_bank import STRUCTURES
 from ..settings import Settings
 
 
@@ -16,6 +17,8 @@ def begin_there(options: Namespace) -> None:
     if options.verb == "layers":
         options.folder = options.folder or TASKS
         options.task = options.task or "shop"
+    elif options.verb.startswith("structure"):
+        options.folder = options.folder or STRUCTURES
     elif options.seed is None:
         options.seed = [SEEDS[options.verb]]
     if vars(options).get("delay_s", 0.0) is None:
@@ -59,7 +62,12 @@ def _layers(settings: Settings, stack: ExitStack) -> Settings:
     return replace(settings, layers=hasty, proxy=replace(settings.proxy, urls=(site.url,)))
 
 
+def _structure(settings: Settings, stack: ExitStack) -> Settings:
+    """Its documents are files: nobody has to serve them."""
+    return settings
+
+
 TASKS = Path(garden.__file__).with_name("tasks")
 """Of the built-in shop."""
 SEEDS = {"conceptnet": world.SEED, "pages": garden.BASE}
-IN_SAMPLE = {"conceptnet": _conceptnet, "pages": _pages, "layers": _layers}
+IN_SAMPLE = {"conceptnet": _conceptnet, "pages": _pages, "layers": _layers, "structure": _structure}

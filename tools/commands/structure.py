@@ -15,6 +15,7 @@ JOB = "structure"
 
 class StructureOptions(harvest.JobOptions):
     name: str | None
+    sample: bool
     folder: Path | None
     watch: bool
     only_stage: str | None
@@ -28,6 +29,10 @@ class JobCommand(harvest.JobCommand):
     Options = StructureOptions
 
     def run(self, options: StructureOptions) -> int:  # type: ignore[override]
+        if options.sample and options.name is None:
+            from .structure_sample import run_sample
+
+            return run_sample(super().run, options)
         if options.name is None:
             return show_catalogue(options)
         return super().run(options)

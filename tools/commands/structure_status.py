@@ -27,6 +27,7 @@ REASON = 100  # characters
 
 class Options(flags.Options):
     name: str | None
+    sample: bool
     folder: Path | None
     json: bool
     failed: bool
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="for programs")
     add("--failed", action="store_true", help="what failed, by reason, 50 at a time")
     add("--after", metavar="KEY", help="with --failed: the next 50, by the key of the last ones")
+    add("--sample", action="store_true", help="of the built-in seed bank")
     add("--folder", type=Path, metavar="DIR", help="where the structures are (structures)")
     flags.add_places(parser, "config", "state", home="state-structure/NAME")
 
@@ -48,6 +50,10 @@ def run(options: Options) -> int:
 
     if options.after is not None and not options.failed:
         raise UsageError("--after goes with --failed")
+    if options.sample:
+        from .sample_world import begin_there
+
+        begin_there(options)
     settings = job_named(JOB).prepared(flags.load(options), options)
     if not settings.pools_file.exists():
         raise UsageError(

@@ -10,10 +10,9 @@ def add_structure_flags(to: argparse.ArgumentParser) -> None:
     add = to.add_argument
     text = "which structure; without one the catalogue is shown"
     add("name", nargs="?", metavar="NAME", help=text)
+    add("--sample", action="store_true", help="the built-in seed bank, offline")
     add("--folder", type=Path, metavar="DIR", help="where the structures are (structures)")
-    to.set_defaults(
-        watch=False, only_stage=None, again=False, sources=None, to=None, archive=(), sample=False
-    )
+    to.set_defaults(watch=False, only_stage=None, again=False, sources=None, to=None, archive=())
 
 
 def add_watch(to: argparse.ArgumentParser) -> None:

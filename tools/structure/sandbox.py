@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..base.program import PACKAGE
+from ..base.program import PACKAGE, module_environment
 from ..base.text import one_line
 
 TRIAL_S = 20.0
@@ -74,8 +74,10 @@ def _without(why: str) -> Sandbox:
 
 
 def _problem_of(sandbox: Sandbox) -> str | None:
-    """Why it cannot even start Python."""
-    command = sandbox.command([sys.executable, "-I", "-S", "-c", ""], OURS)
+    """Why it cannot even start Python with what every parser needs: packages may be links to where
+    nothing can be seen."""
+    command = sandbox.command([sys.executable, "-P", "-c", "import orjson"], OURS)
+    folders = {"PYTHONPATH": module_environment()["PYTHONPATH"]}
     try:
         subprocess.run(  # noqa: S603
             command,
@@ -83,7 +85,7 @@ def _problem_of(sandbox: Sandbox) -> str | None:
             timeout=TRIAL_S,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env={},
+            env=folders,
         )
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip().splitlines()
