@@ -6,7 +6,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -15,6 +15,9 @@ from ..errors import UsageError
 from ..settings import Settings
 from . import flags
 from .structure import JOB
+
+if TYPE_CHECKING:
+    from ..journal.reader import Look
 
 EXAMPLES = (
     "python main.py structure status register             how far it is",
@@ -96,34 +99,50 @@ def _seen(settings: Settings) -> dict[str, Any]:
         ],
         "queues": queues,
         "parsers": [each._asdict() for each in parsers_in(settings.state)],
-        "failures": [
-            {"reason": each.reason_group, "number": each.number, "examples": each.examples}
-            for each in seen.groups
-        ],
+        "failures": _by_reason(settings, seen),
         "exports": [each._asdict() for each in exports_in(settings.state)],
         "counted": seen.tally,
     }
 
 
+def _by_reason(settings: Settings, seen: Look) -> list[dict[str, Any]]:
+    from ..structure.status import sources_in
+
+    named = [uri for each in seen.groups for uri, _ in each.examples]
+    sources = sources_in(settings.pools_file, named)
+    return [
+        {
+            "reason": each.reason_group,
+            "number": each.number,
+            "examples": [
+                {"document": uri, "source": sources.get(uri), "reason": reason}
+                for uri, reason in each.examples
+            ],
+        }
+        for each in seen.groups
+    ]
+
+
 def _lines(settings: Settings) -> Iterator[str]:
-    from ..jobs.structure_views import views_of
+    from ..jobs.registry import job_named
     from ..journal.holder import running
     from ..journal.reader import look
     from ..reports.panels import lines_of
     from ..reports.text import View, failures_of
 
     seen, holder = look(settings.pools_file), running(settings.state)
-    view = View(settings.pools_file, seen, None, holder, False, (), time.time())
+    job = job_named(JOB)
+    view = View(settings.pools_file, seen, None, holder, False, (), time.time(), job)
     is_running = f"runs (process {holder.pid})" if holder else "not running"
     yield f"{settings.structure.name}: {is_running}"
     yield from _statuses(settings)
-    for panel in views_of(settings.pools_file, view.pace):
+    for panel in job.views(view.file, view.pace):
         if panel.rows:
             yield ""
             yield from lines_of(panel)
     if seen.groups:
         yield ""
-        yield from failures_of(seen.groups)
+        yield from failures_of(view)
 
 
 def _statuses(settings: Settings) -> Iterator[str]:

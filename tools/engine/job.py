@@ -125,6 +125,10 @@ class Description:
         """Those that need more than counts: read from a state's file, or what lies beside it."""
         return ()
 
+    def known_as(self, file: Path, uris: Sequence[str]) -> Mapping[str, str]:
+        """What people call these URIs of a state's file, where that is something else."""
+        return {}
+
     def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
         """What stands in the JSON besides what every job has."""
         return {}

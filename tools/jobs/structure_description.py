@@ -59,6 +59,11 @@ class StructureDescription(Description):
 
         return views_of(file, pace)
 
+    def known_as(self, file: Path, uris: Sequence[str]) -> Mapping[str, str]:
+        from ..structure.status import sources_in
+
+        return sources_in(file, uris)
+
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .structure_stored import rows_in
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..base.text import date, duration, size
+from ..base.text import clipped, date, duration, size
 from ..engine.job import Pace, Panel
-from ..structure.status import exports_in, parsers_in, queues_in
+from ..structure.status import ExportSeen, exports_in, parsers_in, queues_in
 
 LAST = 10
+NAME = 40  # characters
 
 
 def views_of(pools_file: Path, pace: Pace) -> Sequence[Panel]:
@@ -57,7 +58,17 @@ def _memory(memory: int) -> str:
 
 def _exports(state: Path) -> Panel:
     rows = [
-        (each.document[:12], date(each.at), each.status, each.rows, each.problems)
+        (
+            clipped(each.source or each.document, NAME),
+            date(each.at),
+            each.status,
+            each.rows,
+            each.problems,
+        )
         for each in exports_in(state, LAST)
     ]
     return Panel("Exports", "table", rows, ("at", "status", "rows", "problems"))
+
+
+def _name(export: ExportSeen) -> str:
+    return clipped(export.source or export.document, NAME)

@@ -17,7 +17,6 @@ from ..journal import facts, pauses
 from ..journal.check import Copy, Verdict
 from ..journal.holder import Running
 from ..journal.reader import ClockWork, Look
-from ..journal.reasons import Group
 from . import rates
 from .forecast import Left, left
 from .panels import lines_of
@@ -87,7 +86,7 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
         _rates(view),
         _hosts(view.seen.assist.hosts),
         *map(lines_of, view.panels),
-        failures_of(view.seen.groups),
+        failures_of(view),
         _assist(view),
         lines_of(Panel(view.job.store_title.capitalize(), "table", _stored(view))),
     )
@@ -101,7 +100,7 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
 
 def brief(view: View) -> str:
     """How far it is and how fast, for a notice."""
-    sections = (_head(view), _pools(view.seen.pools), _rates(view), failures_of(view.seen.groups))
+    sections = (_head(view), _pools(view.seen.pools), _rates(view), failures_of(view))
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
@@ -252,12 +251,15 @@ def _stored(view: View) -> list[tuple[Cell, ...]]:
     return list((view.stored or {}).items())
 
 
-def failures_of(groups: Sequence[Group]) -> list[str]:
+def failures_of(view: View) -> list[str]:
+    groups = view.seen.groups
+    named = [uri for group in groups[:GROUPS] for uri, _ in group.examples]
+    names = view.job.known_as(view.file, named) if named else {}
     digits = max((len(f"{group.number:,}") for group in groups), default=0)
     lines = []
     for group in groups[:GROUPS]:
         lines.append(f"  {group.number:>{digits},}  {plain(group.reason_group)}")
-        examples = ", ".join(plain(uri) for uri, _ in group.examples)
+        examples = ", ".join(plain(names.get(uri, uri)) for uri, _ in group.examples)
         lines.append(f"  {'':{digits}}    {examples}")
     if rest := groups[GROUPS:]:
         number = sum(group.number for group in rest)

@@ -7,12 +7,13 @@ the pools is not counted again, and lists are read by their key.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from ..base.sqlite import stop_if_unwritable
+from ..engine.statefile import as_json
 from ..journal.reader import counts_in, moment
 from ..journal.schema import FAILED, FINISHED
 from .documents import FILE
@@ -63,13 +64,17 @@ FAILURES = (
     "AND (reason, uri.id) > (?, ?) ORDER BY reason, uri.id LIMIT ?"
 )
 SEEN_AT = "SELECT at FROM source WHERE hash = ? ORDER BY id LIMIT 1"
+NAMES = (
+    "SELECT uri, note ->> 0 FROM uri WHERE note IS NOT NULL "
+    "AND uri IN (SELECT value FROM json_each(?))"
+)
 PARSERS = (
     "SELECT name, documents, seconds / documents, slowest, slowest_source, memory FROM parser "
     "ORDER BY 3 DESC LIMIT ?"
 )
 EXPORTS = (
-    "SELECT id, document, at, status, rows, problems, reason FROM exports WHERE id < ? "
-    "ORDER BY id DESC LIMIT ?"
+    "SELECT id, document, exports.at, status, rows, problems, reason, coalesce(source, '') "
+    "FROM exports LEFT JOIN document ON hash = document WHERE id < ? ORDER BY id DESC LIMIT ?"
 )
 LAST = 2**62
 
@@ -100,6 +105,7 @@ class ExportSeen(NamedTuple):
     rows: int
     problems: int
     reason: str | None
+    source: str  # whose bytes were parsed; empty if they never were
 
 
 class FailureSeen(NamedTuple):
@@ -193,6 +199,12 @@ def failures_in(
         FailureSeen(id_, hash_of(uri), reason, attempts, (pool or "")[3:], source or uri)
         for id_, uri, reason, attempts, pool, source in rows
     ]
+
+
+def sources_in(pools_file: Path, uris: Sequence[str]) -> dict[str, str]:
+    """The source in which each of these documents was seen first."""
+    with moment(pools_file) as db:
+        return dict(db.execute(NAMES, (as_json(uris),)))
 
 
 @contextmanager
