@@ -19,7 +19,7 @@ from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..engine.stage import Found, Stage, Task, Worker
-from ..errors import StateDamaged, Unavailable, UsageError
+from ..errors import HarvestError, StateDamaged, Unavailable, UsageError
 from ..settings import Settings
 from ..structure.ahead import Ahead
 from ..structure.declared import declared_structure
@@ -38,6 +38,7 @@ from .ownership import ID, Past
 from .structure_again import Again
 from .structure_declared import limits_of, structure_in
 from .structure_description import STRUCTURE
+from .structure_statuses import nothing_done
 from .structure_stored import DATABASE
 from .structure_tables import Tables, opened_tables
 from .structure_workers import Workers
@@ -161,6 +162,10 @@ class StructureJob(Job):
     def finish(self, harvest: Harvest) -> None:
         if self._tables is not None and self._rowing is not None:
             self._tables.tell(self._rowing, harvest.pools.tally())
+
+    def problem(self, harvest: Harvest) -> HarvestError | None:
+        is_whole = not (self._arguments.watch or self._arguments.only_stage)
+        return nothing_done(self._settings) if is_whole and not harvest.was_stopped else None
 
     # --- again and again -------------------------------------------------------------------
 

@@ -41,6 +41,12 @@ class Tables(NamedTuple):
         """They may be those of several structures; the first one's name stays in them."""
         for warning in self.file.warnings:
             logger.warning("%s", warning)
+        if self.file.source_db is not None:
+            logger.warning(
+                "%s: database.source_db is not read: documents come from the job's source, which "
+                "may be mongodb://host/database/collection?body=FIELD",
+                self.file.file.name,
+            )
         tables = self.file.tables
         is_new = self.target.owner(tables) is None
         if is_new and self.worked and not self.is_forced:

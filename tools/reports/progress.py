@@ -64,6 +64,11 @@ class Progress:
         return time.monotonic() - self._begun
 
     @property
+    def asks(self) -> bool:
+        """Whether the job asks anybody."""
+        return self._client is not None
+
+    @property
     def requests(self) -> int:
         return 0 if self._client is None else self._client.traffic.requests
 
@@ -138,7 +143,9 @@ class Progress:
             names = ",".join(place_of(stage, n) for stage, slots in paused.items() for n in slots)
             pools = f"paused={names} {pools}"
         counted = "".join(f" {each.title}={each.number}" for each in self._counted())
-        line = f"{pools}{counted} requests={self.requests}"
+        line = f"{pools}{counted}"
+        if self.asks:
+            line += f" requests={self.requests}"
         if self._file:
             line += f" read={self._file.packed / self._file.size:.0%}"
         return f"{line}; {plain(waits)}" if (waits := self._waits()) else line
@@ -251,6 +258,8 @@ def _shown(panel: Panel) -> str:
 
 def _run_rows(progress: Progress) -> list[tuple[str, object]]:
     requests, seconds = progress.requests, progress.seconds
+    if not progress.asks:
+        return [("seconds", round(seconds))]
     rows: list[tuple[str, object]] = [
         ("requests", requests),
         ("megabytes", round(progress.bytes / 1e6)),
