@@ -6,7 +6,7 @@ from functools import partial
 
 from .structure import StructureOptions, run_stage, stage_arguments
 
-EXAMPLES = ("python main.py structure dispatch register    look for new documents, parse none",)
+EXAMPLES = ("python main.py structure dispatch register   what is new, parsing none",)
 Options = StructureOptions
 arguments = stage_arguments
 run = partial(run_stage, "dispatch")

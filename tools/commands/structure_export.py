@@ -8,9 +8,9 @@ from ..base.values import words
 from .structure import StructureOptions, run_stage, stage_arguments
 
 EXAMPLES = (
-    "python main.py structure export register                  what waits",
-    "python main.py structure export register --again          all, after the export was edited",
-    "python main.py structure export register --archive person --again   into a new table",
+    "python main.py structure export register           what waits",
+    "python main.py structure export register --again   all, once more",
+    "python main.py structure export register --again --archive person",
     "python main.py structure export register --again --to postgresql://me@host/db",
 )
 Options = StructureOptions

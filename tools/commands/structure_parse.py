@@ -8,9 +8,9 @@ from ..errors import UsageError
 from .structure import StructureOptions, run_stage, stage_arguments
 
 EXAMPLES = (
-    "python main.py structure parse register                           what waits",
-    "python main.py structure parse register --again                   all, once more",
-    "python main.py structure parse register --again --source '*.pdf'  those of such sources",
+    "python main.py structure parse register           what waits",
+    "python main.py structure parse register --again   all, once more",
+    "python main.py structure parse register --again --source '*.pdf'",
 )
 Options = StructureOptions
 

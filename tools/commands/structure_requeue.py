@@ -11,9 +11,9 @@ from . import flags
 from .structure import JOB
 
 EXAMPLES = (
-    "python main.py structure requeue register                       all of them",
-    "python main.py structure requeue register --stage export        those that failed there",
-    'python main.py structure requeue register --reason "not done"   those that failed for it',
+    "python main.py structure requeue register                  all of them",
+    "python main.py structure requeue register --stage export   those of a stage",
+    'python main.py structure requeue register --reason "not done"',
 )
 STAGES = ("parse", "export")
 VALUES = {"--stage": STAGES}

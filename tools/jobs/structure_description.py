@@ -24,10 +24,10 @@ SEEN = ("found", "copies", "empty", "superseded", "without parser", "unreadable"
 class StructureDescription(Description):
     name = "structure"
     examples = (
-        "python main.py structure                     the structures there are",
-        "python main.py structure register            do all that structures/register.toml says",
-        "python main.py structure register --watch    stay, and do it again as it says",
-        "python main.py structure status register     how far it is, and what failed",
+        "python main.py structure                    the structures there are",
+        "python main.py structure register           do what its file says",
+        "python main.py structure register --watch   stay, and do it again and again",
+        "python main.py structure status register    how far it is, and what failed",
     )
     stage_titles = {  # noqa: RUF012
         "dispatch": "stretches read",

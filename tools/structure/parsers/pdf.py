@@ -12,8 +12,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from ...base import extras
+from ...documents.grid import Row, names_of, objects
 from ...errors import GiveUp
-from .rows import Row, names_of, objects
 
 if TYPE_CHECKING:
     import pdfplumber
