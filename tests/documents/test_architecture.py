@@ -18,7 +18,7 @@ ROOMS = {room: (int(number), kind, sentence) for number, room, kind, sentence in
 PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kind == "/"}
 PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened", "plan"}
 PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser"}
-"""What every command, format, kind of media, job, server has: one is put in another's place."""
+"""What every command, format, kind of media, job, server, parser has: one takes another's place."""
 WALKS = TEXT.partition("## Seven walks")[2].partition("\n## ")[0]
 
 

@@ -185,6 +185,29 @@ def test_a_rule_that_is_edited_parses_its_documents_again(register: Register) ->
     assert register.is_true()
 
 
+def test_documents_that_another_parser_reads_now_are_parsed_again(register: Register) -> None:
+    register.edit("register.toml", 'match = "*.json"', 'match = "*-reports.json"')
+    register.edit("register.toml", 'match = "*.pdf"', 'match = "*"')
+    register.round()
+    assert register.seen.tally["parsed json"] == 1
+    register.write(
+        "parsers/own.py", "import json\n\nclass RawParser:\n    parse = staticmethod(json.loads)"
+    )
+    register.edit("register.toml", 'parser = "json"', 'parser = "parsers/own.py"')
+    register.round()
+    assert register.seen.tally["parsed parsers/own.py"] == 1
+    assert register.is_true()
+
+
+def test_bytes_that_are_gone_from_one_place_are_read_at_another(register: Register) -> None:
+    shutil.copy(register.structures / "raw/b.html", register.structures / "raw/c.html")
+    register.round(only_stage="dispatch")
+    (register.structures / "raw/b.html").unlink()
+    register.round(only_stage="parse")
+    register.round(only_stage="export")
+    assert register.is_true()
+
+
 @pytest.mark.parametrize(("again", "parsed"), [("never", 1), ("always", 2), ("0 s", 2)])
 def test_documents_are_parsed_again_as_the_structure_says(
     register: Register, again: str, parsed: int

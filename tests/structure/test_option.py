@@ -6,38 +6,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.structure.option import Parsed, parsed_option
+from tools.structure.option import ParsedOption, parsed_option
 from tools.tables.declared import Option
 
-RIGHT: list[tuple[str, Parsed]] = [
-    ("", Parsed(Option(), False)),
-    ("  \n", Parsed(Option(), False)),
-    ("NULL", Parsed(Option(), False)),
-    ("not null", Parsed(Option(is_required=True), False)),
-    ("UNIQUE NOT\tNULL", Parsed(Option(is_required=True, is_unique=True), False)),
-    ("PRIMARY KEY", Parsed(Option(is_required=True), True)),
+RIGHT: list[tuple[str, ParsedOption]] = [
+    ("", ParsedOption(Option(), False)),
+    ("  \n", ParsedOption(Option(), False)),
+    ("NULL", ParsedOption(Option(), False)),
+    ("not null", ParsedOption(Option(is_required=True), False)),
+    ("UNIQUE NOT\tNULL", ParsedOption(Option(is_required=True, is_unique=True), False)),
+    ("PRIMARY KEY", ParsedOption(Option(is_required=True), True)),
     (
         "AUTO_INCREMENT PRIMARY KEY UNSIGNED",
-        Parsed(Option(is_required=True, is_counted=True, is_unsigned=True), True),
+        ParsedOption(Option(is_required=True, is_counted=True, is_unsigned=True), True),
     ),
-    ("DEFAULT -3", Parsed(Option(default="-3", has_default=True), False)),
-    ("DEFAULT '7'", Parsed(Option(default="7", has_default=True), False)),
-    ("DEFAULT 1.5", Parsed(Option(default="1.5", has_default=True), False)),
-    ("DEFAULT NULL", Parsed(Option(default=None, has_default=True), False)),
-    ("DEFAULT ''", Parsed(Option(default="", has_default=True), False)),
-    ("DEFAULT TRUE", Parsed(Option(default=True, has_default=True), False)),
-    ("DEFAULT 7", Parsed(Option(default="7", has_default=True), False)),
+    ("DEFAULT -3", ParsedOption(Option(default="-3", has_default=True), False)),
+    ("DEFAULT '7'", ParsedOption(Option(default="7", has_default=True), False)),
+    ("DEFAULT 1.5", ParsedOption(Option(default="1.5", has_default=True), False)),
+    ("DEFAULT NULL", ParsedOption(Option(default=None, has_default=True), False)),
+    ("DEFAULT ''", ParsedOption(Option(default="", has_default=True), False)),
+    ("DEFAULT TRUE", ParsedOption(Option(default=True, has_default=True), False)),
+    ("DEFAULT 7", ParsedOption(Option(default="7", has_default=True), False)),
     (
         "DEFAULT '2013年12月18日'",
-        Parsed(Option(default="2013年12月18日", has_default=True), False),
+        ParsedOption(Option(default="2013年12月18日", has_default=True), False),
     ),
     (
         r"DEFAULT 'O''Brien \'x\' \n'",
-        Parsed(Option(default="O'Brien 'x' \n", has_default=True), False),
+        ParsedOption(Option(default="O'Brien 'x' \n", has_default=True), False),
     ),
     (
         "COMMENT 'a; DROP TABLE -- \"x\"' NOT NULL",
-        Parsed(Option(is_required=True, comment='a; DROP TABLE -- "x"'), False),
+        ParsedOption(Option(is_required=True, comment='a; DROP TABLE -- "x"'), False),
     ),
 ]
 
@@ -62,7 +62,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "meant"), RIGHT)
-def test_what_an_option_says(text: str, meant: Parsed) -> None:
+def test_what_an_option_says(text: str, meant: ParsedOption) -> None:
     assert parsed_option(text) == meant
 
 

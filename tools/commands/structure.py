@@ -39,11 +39,11 @@ class JobCommand(harvest.JobCommand):
 
 
 def show_catalogue(options: StructureOptions) -> int:
-    from .structure_catalogue import lines
+    from .structure_catalogue import catalogue_lines
 
     if options.watch:
         raise UsageError("which structure? Give its name: python main.py structure NAME --watch")
-    say("\n".join(lines(flags.load(options), options.folder)))
+    say("\n".join(catalogue_lines(flags.load(options), options.folder)))
     return 0
 
 

@@ -19,7 +19,7 @@ HEAD = ("structure", "about", "sources", "waiting", "failed", "done", "")
 ABOUT = 40
 
 
-def lines(settings: Settings, folder: Path | None) -> list[str]:
+def catalogue_lines(settings: Settings, folder: Path | None) -> list[str]:
     where = folder or settings.structure.folder
     found = load_structures(where, limits_of(settings.structure))
     if not found:

@@ -121,7 +121,7 @@ def plan(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "tables", f"{', '.join(export.tables)} in {where}"
 
 
-def tables_set_aside(settings: Settings, names: Sequence[str] = ()) -> Sequence[str]:
+def tables_archived(settings: Settings, names: Sequence[str] = ()) -> Sequence[str]:
     """A file in the state folder has gone with that; tables elsewhere get other names."""
     export = export_in(settings)
     if export is None or not (place := place_in(settings, export)).is_there():

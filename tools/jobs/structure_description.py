@@ -60,9 +60,9 @@ class StructureDescription(Description):
         return views_of(file, pace)
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
-        from .structure_stored import counts_in
+        from .structure_stored import rows_in
 
-        return counts_in(settings)
+        return rows_in(settings)
 
     def arguments(self, parser: ArgumentParser) -> None:
         from .structure_arguments import add_structure_flags, add_watch
@@ -85,9 +85,9 @@ class StructureDescription(Description):
         )
 
     def set_aside(self, settings: Settings) -> Sequence[str]:
-        from .structure_declared import tables_set_aside
+        from .structure_declared import tables_archived
 
-        return tables_set_aside(settings)
+        return tables_archived(settings)
 
     def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:
         from .structure_declared import plan
@@ -104,9 +104,9 @@ class StructureDescription(Description):
     ) -> Job:
         """In a file of its own; whether the real place answers is asked too."""
         from .structure import opened
-        from .structure_stored import require_answer
+        from .structure_stored import require_database
 
-        require_answer(settings)
+        require_database(settings)
         elsewhere = replace(scratch.structure, database="sqlite:rehearsal.db")
         return opened(replace(scratch, structure=elsewhere), arguments, stop)
 

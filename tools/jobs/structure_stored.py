@@ -14,7 +14,7 @@ DATABASE, TABLES = "database", "tables"
 """What a state remembers: where its rows go, and into which tables."""
 
 
-def counts_in(settings: Settings) -> Mapping[str, int] | None:
+def rows_in(settings: Settings) -> Mapping[str, int] | None:
     """By what the state says of itself; None if there is nothing yet."""
     if not settings.pools_file.exists():
         return None
@@ -30,7 +30,7 @@ def counts_in(settings: Settings) -> Mapping[str, int] | None:
         return {name: each.rows for name, each in counts.items()}
 
 
-def require_answer(settings: Settings) -> None:
+def require_database(settings: Settings) -> None:
     """Unreachable if a server does not answer."""
     export = export_in(settings)
     if export is not None and (place := place_in(settings, export)).is_server:

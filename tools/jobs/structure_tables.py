@@ -13,15 +13,14 @@ from ..errors import StateDamaged
 from ..settings import Settings
 from ..structure.ahead import Ahead
 from ..structure.documents import Documents
-from ..structure.export import EXPORTED, UNMATCHED, Export
-from ..structure.mapping import Export as ExportFile
-from ..structure.mapping import never_matched
+from ..structure.export import EXPORTED, UNMATCHED, Exporter
+from ..structure.mapping import Export, never_matched
 from ..structure.store import Rowing
 from ..structure.walk import Walker
 from ..tables.rows import Extract, Problem
 from ..tables.target import Target
 from .ownership import Past
-from .structure_declared import export_in, place_in, structure_in, tables_set_aside
+from .structure_declared import export_in, place_in, structure_in, tables_archived
 from .structure_stored import DATABASE, TABLES
 
 logger = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ logger = logging.getLogger(__name__)
 class Tables(NamedTuple):
     target: Target
     url: str
-    file: ExportFile
+    file: Export
     worked: int  # documents that were exported before this start
     is_forced: bool  # all of them come again: nothing is lost if the tables are new
 
@@ -57,7 +56,7 @@ class Tables(NamedTuple):
         ways = [*self.file.tables], structure.document, structure.too_long
         return Rowing(documents, self.target, *ways)
 
-    def worker(self, settings: Settings, documents: Documents, ahead: Ahead) -> Export:
+    def worker(self, settings: Settings, documents: Documents, ahead: Ahead) -> Exporter:
         structure = structure_in(settings)
         by_key = structure.document == "key"
         walker = Walker(self.file, structure.outer, wants_keys=by_key)
@@ -66,7 +65,9 @@ class Tables(NamedTuple):
             return self.target.problems_of(extract, structure.too_long)
 
         names = [*self.file.tables]
-        return Export(documents, ahead, walker, by_key, names, judge if structure.strict else None)
+        return Exporter(
+            documents, ahead, walker, by_key, names, judge if structure.strict else None
+        )
 
     def tell(self, rowing: Rowing, tally: Mapping[str, int]) -> None:
         """At the end: what was widened, what did not fit, what nothing was found for."""
@@ -87,14 +88,14 @@ def opened_tables(settings: Settings, arguments: Namespace, past: Past) -> Table
     place, worked = place_in(settings, export), past.counts.get(EXPORTED, 0)
     if worked and not place.is_there() and not arguments.again:
         raise _lost(place.url, export, worked)
-    for sentence in tables_set_aside(settings, arguments.archive) if arguments.archive else ():
+    for sentence in tables_archived(settings, arguments.archive) if arguments.archive else ():
         logger.info("%s", sentence)
     is_forced = arguments.again or bool(arguments.archive)
     arguments.archive = ()  # the next round has its own
     return Tables(place.opened(), place.url, export, worked, is_forced)
 
 
-def _lost(name: str, export: ExportFile, worked: int) -> StateDamaged:
+def _lost(name: str, export: Export, worked: int) -> StateDamaged:
     return StateDamaged(
         f"{hidden(name)} has no tables of this structure ({', '.join(export.tables)}), though "
         f"{worked:,} documents were exported: bring back the database that their rows went into, "

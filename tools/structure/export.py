@@ -32,7 +32,7 @@ class Exported(NamedTuple):
     parts: Mapping[str, Rows]
 
 
-class Export:
+class Exporter:
     """`judge` says what would be wrong with rows, where a document with such is refused."""
 
     def __init__(

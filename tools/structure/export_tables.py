@@ -11,7 +11,7 @@ from ..tables.datatype import DataType, datatype
 from ..tables.declared import PLAIN, Table, checked, tables_of
 from ..tables.names import check_names
 from .json_file import JsonSection
-from .option import Parsed, parsed_option
+from .option import ParsedOption, parsed_option
 
 COLUMN = ("dest_field", "datatype", "option")
 UNKNOWN = DataType("text")
@@ -37,7 +37,7 @@ def _table(name: str, said: object, place: str, mistakes: Mistakes) -> Table:
         mistakes.add(place, f"must be a list of columns, not {shown(said)}")
         return Table(name, {}, own="document")
     columns: dict[str, DataType] = {}
-    options: dict[str, Parsed] = {}
+    options: dict[str, ParsedOption] = {}
     for number, each in enumerate(said):
         column = JsonSection(each, f"{place}[{number}]", mistakes, COLUMN)
         field = column.text("dest_field")
@@ -63,16 +63,16 @@ def _type(column: Section) -> DataType:
         return UNKNOWN
 
 
-def _option(column: Section) -> Parsed:
+def _option(column: Section) -> ParsedOption:
     try:
         return parsed_option(column.text("option"))
     except ValueError as error:
         column.mistakes.say(f"{column.at('option')} {error}")
-        return Parsed(PLAIN, False)
+        return ParsedOption(PLAIN, False)
 
 
 def _checked(
-    name: str, columns: dict[str, DataType], parsed: dict[str, Parsed], mistakes: Mistakes
+    name: str, columns: dict[str, DataType], parsed: dict[str, ParsedOption], mistakes: Mistakes
 ) -> Table:
     """By the rules that hold for all declared tables."""
     key = [column for column, each in parsed.items() if each.is_key]

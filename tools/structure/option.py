@@ -26,7 +26,7 @@ _SPOKEN = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 _CONSTANTS = {"NULL": None, "TRUE": True, "FALSE": False}
 
 
-class Parsed(NamedTuple):
+class ParsedOption(NamedTuple):
     option: Option
     is_key: bool
 
@@ -40,7 +40,7 @@ class _Token(NamedTuple):
         return self.text.upper() if self.kind == "word" else ""
 
 
-def parsed_option(text: str) -> Parsed:
+def parsed_option(text: str) -> ParsedOption:
     """Raises ValueError with what follows the place: `'...' is not understood at ';'`."""
     said = _Said(text)
     may_be_null = "NULL" in said.words or (said.has_default and said.default is None)
@@ -56,7 +56,7 @@ def parsed_option(text: str) -> Parsed:
         is_unsigned="UNSIGNED" in said.words,
         comment=said.comment,
     )
-    return Parsed(option, "PRIMARY KEY" in said.words)
+    return ParsedOption(option, "PRIMARY KEY" in said.words)
 
 
 class _Said:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
-
-import orjson
 
 
 class Raw(NamedTuple):
@@ -16,8 +15,9 @@ class Raw(NamedTuple):
     parser: str
 
     def as_note(self) -> str:
-        return orjson.dumps(tuple(self)).decode()
+        """Only ASCII: a name may hold what is no text."""
+        return json.dumps(self)
 
 
 def raw_of(note: str) -> Raw:
-    return Raw(*orjson.loads(note))
+    return Raw(*json.loads(note))

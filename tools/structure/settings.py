@@ -16,7 +16,7 @@ class StructureSettings:
     folder: Path = Path("structures")
     state: Path = Path("state-structure")  # with a folder for each structure
     password_file: Path | None = None
-    workers: int | None = bounded(None, least=1, most=1000)  # None: as many as there are cores
+    workers: int = bounded(0, least=0, most=1000)  # 0: as many as there are cores
     most_waiting: int = bounded(10_000, least=1, most=10**7)  # for each priority
     # of a parser, where a structure says nothing
     timeout_s: float = bounded(30.0, above=0, most=DAY_S)
