@@ -30,9 +30,9 @@ class JobCommand(harvest.JobCommand):
 
     def run(self, options: StructureOptions) -> int:  # type: ignore[override]
         if options.sample and options.name is None:
-            from .structure_sample import run_sample
+            from .structure_sample import run_seed_bank
 
-            return run_sample(super().run, options)
+            return run_seed_bank(super().run, options)
         if options.name is None:
             return show_catalogue(options)
         return super().run(options)

@@ -20,7 +20,7 @@ SCANS = "tesseract"
 QUESTIONS = {"_problems": 'SELECT "table", "column", value FROM _problems'}
 
 
-def run_sample(run: Callable[[Any], int], options: Any) -> int:
+def run_seed_bank(run: Callable[[Any], int], options: Any) -> int:
     """One after the other. The scan needs tesseract: without it, all but that is there."""
     typed, said = options.typed, []
     for name in TRUTH:
