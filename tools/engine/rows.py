@@ -77,7 +77,8 @@ class Register(StateFile):
 
     def send_back(self, stage: Stage, ids: Sequence[int], came_from: str) -> list[Row]:
         """Those that are still in that pool, and nobody holds, wait for this stage."""
-        statement = sql.SEND_BACK.format(sql.RANK[stage.order])
+        lane = "NULL" if stage.lane is None else "lane_of(?1, uri)"
+        statement = sql.SEND_BACK.format(sql.RANK[stage.order], lane)
         values = (self.ids[stage.waiting], time.time(), as_json(ids), self.ids[came_from])
         rows: list[Row] = self._db.execute(statement, values).fetchall()
         self.counts[came_from] -= len(rows)

@@ -53,7 +53,7 @@ PROMOTE = (
 )
 BRING_FORWARD = "UPDATE uri SET not_before = max(1.0, not_before - ?) WHERE not_before > 0"
 SEND_BACK = (
-    "UPDATE uri SET pool = ?1, rank = {}, lane = lane_of(?1, uri), attempts = 0, not_before = 0, "
+    "UPDATE uri SET pool = ?1, rank = {}, lane = {}, attempts = 0, not_before = 0, "
     f"reason = NULL, failed_in = NULL, moved = ?2 WHERE {UNHELD} "
     f"AND id IN (SELECT value FROM json_each(?3)) AND pool = ?4 RETURNING {COLUMNS}"
 )

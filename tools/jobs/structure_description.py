@@ -16,7 +16,7 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from ..settings import Settings
 
-TOGETHER = 500  # documents that are exported in one go
+TOGETHER = 1000  # documents that are exported in one go
 SEEN = ("found", "copies", "empty", "superseded", "without parser", "unreadable")
 """What is counted of documents on their way."""
 

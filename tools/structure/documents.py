@@ -31,6 +31,7 @@ FILE = "documents.db"
 FORMAT = 1
 CACHE_KB = 4096
 CHECKPOINT_EVERY = 10_000  # rows written
+SMALL = 2000  # bytes of JSON; unpacking less costs as much as walking through it
 UNSURE = 2**60  # as a stretch: nobody knows whether the pools know what was seen there
 CHECKED_WHOLE = 100_000_000  # bytes; a larger file is not read to its end at every start
 
@@ -44,7 +45,7 @@ CREATE TABLE document (
     at REAL NOT NULL,                   -- wall clock
     seconds REAL NOT NULL,
     bytes INTEGER NOT NULL,             -- of the raw document
-    json BLOB NOT NULL                  -- packed with zstd
+    json BLOB NOT NULL                  -- packed with zstd, unless it is small
 ) STRICT;
 CREATE INDEX parsed_by ON document (parser, parser_hash);
 CREATE TABLE failure (
@@ -135,7 +136,7 @@ class Documents:
 
     def _row(self, parsed: ParsedDocument) -> tuple[object, ...]:
         hash_, source, parser, parser_hash, at, seconds, length, json, _ = parsed
-        packed = self._packer.compress(json)
+        packed = self._packer.compress(json) if len(json) > SMALL else json
         return hash_, self._name, source, parser, parser_hash, at, seconds, length, packed
 
     def sight(self, sighted: Sighted, now: float) -> None:
@@ -206,6 +207,8 @@ class Documents:
             raise _damaged(self.path, error) from error
 
     def unpacked(self, packed: bytes) -> bytes:
+        if not packed.startswith(zstandard.FRAME_HEADER):
+            return packed
         unpacker: zstandard.ZstdDecompressor | None = getattr(self._of_thread, "unpacker", None)
         if unpacker is None:
             unpacker = self._of_thread.unpacker = zstandard.ZstdDecompressor()
