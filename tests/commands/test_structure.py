@@ -215,3 +215,30 @@ def test_only_one_works_in_a_state(folder: Path) -> None:
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=60)
+
+
+def test_what_failed_is_named_by_its_source(folder: Path) -> None:
+    parser = folder / "structures/parsers/company.py"
+    parser.write_text("class RawParser:\n    def parse(self, raw):\n        return {}['nobody']\n")
+    assert "requests" not in structure(folder, "register"), "it asks nobody"
+    (group,) = status(folder)["failures"]
+    assert group["number"] == 2
+    assert [each["source"] for each in group["examples"]] == ["raw/a.html", "raw/b.html"]
+    assert {each["reason"] for each in group["examples"]} == {
+        "KeyError: 'nobody' (company.py, line 3)"
+    }
+    seen = run("history.py", "--job", "structure", cwd=folder).stdout
+    assert "raw/a.html, raw/b.html" in seen
+    assert "raw/a-reports.json" in seen.partition("Exports")[2]
+
+
+def test_a_run_that_did_nothing_is_no_success(folder: Path) -> None:
+    for file in (folder / "structures/raw").iterdir():
+        file.unlink()
+    done = run("main.py", "structure", "register", cwd=folder)
+    assert done.returncode == 7
+    assert "no document was found in folder:raw: look at `source`" in done.stderr
+    (folder / "structures/raw/c.json").write_text("no JSON")
+    done = run("main.py", "structure", "register", cwd=folder)
+    assert done.returncode == 7
+    assert "1 document failed, and no other is there: `python main.py structure" in done.stderr
