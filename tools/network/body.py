@@ -6,6 +6,7 @@ our own files is never taken for trouble of the network.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
@@ -13,6 +14,8 @@ import urllib3
 from urllib3.response import GzipDecoderState
 
 from ..errors import GiveUp, StopHarvest
+from .arrival import Arrival
+from .head import Headers
 
 CHUNK = 65536
 MOST_UNREAD = 4 * CHUNK  # of a body nobody wants: to keep a connection is worth no more
@@ -46,9 +49,38 @@ class Memory:
             raise GiveUp(f"the answer is larger than {self._limit:,} bytes")
 
 
+class Packed(io.RawIOBase):
+    """A body while it arrives, as a file."""
+
+    def __init__(self, arrival: Arrival) -> None:
+        self._arrival = arrival
+
+    def read(self, size: int = -1) -> bytes:
+        return self._arrival.read(size)
+
+
+def read_body(arrival: Arrival, into: Sink) -> Iterator[int]:
+    """Hand the body over, unpacked; how many bytes, again and again."""
+    headers = Headers(arrival.head.fields)
+    if coding := headers.get("Content-Encoding"):
+        packed = {"Content-Encoding": coding}
+        response = urllib3.HTTPResponse(Packed(arrival), packed, preload_content=False)
+        _hand(into.begin, headers)
+        yield from _unpack(response, into)
+        return
+    _hand(into.begin, headers)
+    while chunk := arrival.read(CHUNK):
+        yield len(chunk)
+        _hand(into.write, chunk)
+
+
 def read_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
-    """Hand the body over; how many bytes, again and again."""
+    """The same for an answer that is here."""
     _hand(into.begin, response.headers)
+    yield from _unpack(response, into)
+
+
+def _unpack(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
     is_empty = True
     for chunk in response.stream(CHUNK, decode_content=True):
         yield len(chunk)
@@ -68,10 +100,10 @@ def _lacks_its_end(response: urllib3.BaseHTTPResponse) -> bool:
     return not (stream.eof if hasattr(stream, "eof") else stream.is_finished())
 
 
-def read_raw_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
+def read_raw_body(arrival: Arrival, into: Sink) -> Iterator[int]:
     """The same for a body that is kept as it was sent, each piece as soon as it is here."""
-    _hand(into.begin, response.headers)
-    while chunk := response.read1(CHUNK, decode_content=False):
+    _hand(into.begin, Headers(arrival.head.fields))
+    while chunk := arrival.some(CHUNK):
         yield len(chunk)
         _hand(into.write, chunk)
 
@@ -84,12 +116,9 @@ def _hand(take: Callable[[T], None], what: T) -> None:
         raise StopHarvest(f"cannot keep what arrives: {error.strerror or error}") from error
 
 
-def drain(response: urllib3.BaseHTTPResponse) -> Iterator[int]:
+def drain(arrival: Arrival) -> Iterator[int]:
     """Nobody wants this body, but a connection can be used again only after it."""
     left = MOST_UNREAD
-    for chunk in response.stream(CHUNK, decode_content=False):
+    while left >= 0 and (chunk := arrival.some(CHUNK)):
         yield len(chunk)
         left -= len(chunk)
-        if left < 0:
-            response.close()
-            return

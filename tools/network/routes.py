@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import resource
 import socket
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
-import urllib3
 from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -126,8 +124,8 @@ class Route(NamedTuple):
 class DeadlineAdapter(HTTPAdapter):
     """requests' way to the network, direct or through a proxy, over such connections.
 
-    `get` takes connections, TLS and proxies from requests, but not its request and response
-    objects: making those costs more than the exchange itself. `hosts` is how many are asked by
+    Connections, TLS and proxies are those of requests, but not what is said over them: its request
+    and response objects cost several times the exchange itself. `hosts` is how many are asked by
     turns: so many keep their connections, as far as the system's limit of open files lets them.
     """
 
@@ -147,23 +145,6 @@ class DeadlineAdapter(HTTPAdapter):
         if proxy:
             self._guard.require_public(route.host, route.port)
         return route
-
-    def get(
-        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
-    ) -> urllib3.BaseHTTPResponse:
-        """Ask; the answer's body is still to be read."""
-        route, parts = self.route(url, proxy), urlsplit(url)
-        path = url[len(f"{parts.scheme}://{parts.netloc}") :] or "/"
-        return route.pool.urlopen(
-            "GET",
-            url if route.asks_for_whole_url else path if path[0] == "/" else f"/{path}",
-            headers=headers,
-            timeout=timeout,
-            retries=False,
-            redirect=False,
-            assert_same_host=False,  # through a proxy it is another one
-            preload_content=False,
-        )
 
     def forget(self, url: str, proxy: str | None) -> None:
         """Its pool was closed for others meanwhile."""
