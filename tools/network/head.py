@@ -17,6 +17,7 @@ from .stream import LONGEST_LINE
 MOST_FIELDS = 100
 STATUS = re.compile(r"(HTTP/[^ \t]*)[ \t]+([1-9][0-9]{2})(?:[ \t]+(.*))?[ \t]*", re.DOTALL)
 NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+FIELD = re.compile(rf"^({NAME.pattern}):([^\x00\r\n]*)\r*$", re.MULTILINE)
 NOT_IN_A_VALUE = re.compile(r"[\x00\r\n]")
 OLD = ("HTTP/1.0", "HTTP/0.9")
 OF_THE_FRAME = frozenset(
@@ -59,32 +60,43 @@ class Headers(Mapping[str, str]):
 
 def head_in(block: bytes) -> Head:
     """What the lines before the empty one say; HTTPException if that is no HTTP."""
-    first, *lines = block.decode("latin-1").split("\n")
+    first, _, rest = block.decode("latin-1").partition("\n")
     status, reason, version = _status(first.rstrip("\r"))
-    if len(lines) > MOST_FIELDS:
+    count = rest.count("\n") + 1 if rest else 0
+    if count > MOST_FIELDS:
         raise http.client.HTTPException(f"got more than {MOST_FIELDS} headers")
-    if len(block) > LONGEST_LINE and max(map(len, lines), default=0) > LONGEST_LINE:
-        raise http.client.LineTooLong("header line")
+    fields = [(name, value.strip(" \t")) for name, value in FIELD.findall(rest)]
+    is_plain = len(fields) == count and len(rest) <= LONGEST_LINE
+    if not is_plain:
+        fields, is_spoilt = _odd_fields(rest.split("\n") if rest else [])
+    return Head(status, reason, version, fields, _frame(fields), not is_plain and is_spoilt)
+
+
+def _odd_fields(lines: list[str]) -> tuple[Fields, bool]:
+    """What some servers send; and are there lines that are no headers?"""
     fields: Fields = []
     is_spoilt = False
     for line in lines:
+        if len(line) > LONGEST_LINE:
+            raise http.client.LineTooLong("header line")
         name, colon, value = line.partition(":")
-        if colon and _small(name):
+        if colon and NAME.fullmatch(name):
             fields.append((name, _value(value)))
         else:
             is_spoilt = True
             _go_on(fields, line)
-    return Head(status, reason, version, fields, _frame(fields), is_spoilt)
+    return fields, is_spoilt
 
 
 def _frame(fields: Fields) -> dict[str, list[str]]:
     frame: dict[str, list[str]] = {}
     for name, value in fields:
-        if (small := _small(name)) in OF_THE_FRAME:
+        if (small := name.lower()) in OF_THE_FRAME:
             frame.setdefault(small, []).append(value)
     return frame
 
 
+@lru_cache(maxsize=64)
 def _status(line: str) -> tuple[int, str, str]:
     if len(line) > LONGEST_LINE:
         raise http.client.LineTooLong("status line")
@@ -94,12 +106,6 @@ def _status(line: str) -> tuple[int, str, str]:
     if not match[1].startswith("HTTP/1.") and version != "HTTP/1.0":
         raise http.client.UnknownProtocol(match[1][:100])
     return int(match[2]), _value(match[3] or ""), version
-
-
-@lru_cache(maxsize=512)
-def _small(name: str) -> str:
-    """In small letters; "" if it is no name. Few different ones are ever seen."""
-    return name.lower() if NAME.fullmatch(name) else ""
 
 
 def _go_on(fields: Fields, line: str) -> None:

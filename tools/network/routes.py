@@ -25,7 +25,7 @@ from urllib3.contrib.socks import (
 )
 
 from .deadline import DeadlineResponse
-from .guard import Guard, connect
+from .guard import Guard, connect, origin_of
 
 PORTS = {"http": 80, "https": 443}
 LEAST_ROUTES, MOST_ROUTES = 32, 1024
@@ -139,8 +139,7 @@ class DeadlineAdapter(HTTPAdapter):
 
     def route(self, url: str, proxy: str | None) -> Route:
         """How this address is reached. GiveUp if it must not be, by the proxy."""
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin = "://".join(origin_of(url))
         route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
         if proxy:
             self._guard.require_public(route.host, route.port)
@@ -148,8 +147,7 @@ class DeadlineAdapter(HTTPAdapter):
 
     def forget(self, url: str, proxy: str | None) -> None:
         """Its pool was closed for others meanwhile."""
-        parts = urlsplit(url)
-        self._routes.pop((f"{parts.scheme}://{parts.netloc}", proxy), None)
+        self._routes.pop(("://".join(origin_of(url)), proxy), None)
 
     def _find_route(self, origin: str, proxy: str | None) -> Route:
         request = PreparedRequest()
