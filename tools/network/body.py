@@ -62,8 +62,8 @@ class Packed(io.RawIOBase):
 def read_body(arrival: Arrival, into: Sink) -> Iterator[int]:
     """Hand the body over, unpacked; how many bytes, again and again."""
     headers = Headers(arrival.head.fields)
-    if coding := headers.get("Content-Encoding"):
-        packed = {"Content-Encoding": coding}
+    if codings := headers.all("content-encoding"):
+        packed = {"Content-Encoding": ", ".join(codings)}
         response = urllib3.HTTPResponse(Packed(arrival), packed, preload_content=False)
         _hand(into.begin, headers)
         yield from _unpack(response, into)

@@ -12,7 +12,7 @@ import ssl
 import time
 from contextlib import suppress
 from types import TracebackType
-from typing import NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ClosedPoolError
@@ -55,7 +55,6 @@ class Wire:
     a proxy alone; `ip` whose answer it is."""
 
     head = b""
-    ip = ""
 
     def __init__(self, route: Route, patience: Patience) -> None:
         self._route = route
@@ -76,6 +75,10 @@ class Wire:
                 self._connection.close()  # half an answer: it is of no further use
         finally:
             self._route.pool._put_conn(self._connection)
+
+    @property
+    def ip(self) -> str:
+        return str(cast(Any, self._connection).ip)  # noted while it was there
 
     @property
     def left(self) -> float:
@@ -104,7 +107,6 @@ class Wire:
         if self._connection.is_closed:
             self._connect()
         sock = cast(socket.socket, self._connection.sock)
-        self.ip = str(sock.getpeername()[0]).partition("%")[0]  # later they may be gone
         self._send(sock, request)
         self._hurry(sock)
         stream = Stream(sock, self._deadline)
@@ -121,6 +123,8 @@ class Wire:
                 self._route.pool._prepare_proxy(self._connection)
             else:
                 self._connection.connect()
+            address = cast(socket.socket, self._connection.sock).getpeername()
+            cast(Any, self._connection).ip = str(address[0]).partition("%")[0]
         except NO_ADDRESSES:
             raise
         except NETWORK_ERRORS as error:
