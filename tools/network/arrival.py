@@ -44,10 +44,14 @@ class Arrival:
         )
 
     @property
+    def is_over(self) -> bool:
+        """Was all of it taken?"""
+        return not self._left and not self._is_chunked
+
+    @property
     def leaves_nothing(self) -> bool:
-        """Was all of it taken, and may another answer follow on this connection?"""
-        is_over = not self._left and not self._is_chunked
-        return is_over and not self.is_last and not self._stream.has_more
+        """And may another answer follow on this connection?"""
+        return self.is_over and not self.is_last and not self._stream.has_more
 
     def some(self, most: int) -> bytes:
         """What is here of the body, or the next that comes; b"" behind its end."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import urllib3
+from isal import isal_zlib
 from urllib3.response import GzipDecoderState
 
 from ..errors import GiveUp, StopHarvest
@@ -18,6 +19,9 @@ from .arrival import Arrival
 from .head import Headers
 
 CHUNK = 65536
+GZIP = ("gzip", "x-gzip")
+GZIP_HEADER = 31  # as zlib numbers it
+ISAL_ERROR = cast(type[Exception], isal_zlib.error)
 MOST_UNREAD = 4 * CHUNK  # of a body nobody wants: to keep a connection is worth no more
 
 T = TypeVar("T")
@@ -50,28 +54,49 @@ class Memory:
 
 
 class Packed(io.RawIOBase):
-    """A body while it arrives, as a file."""
+    """A body while it arrives, as a file; its first bytes are here."""
 
-    def __init__(self, arrival: Arrival) -> None:
+    def __init__(self, first: bytes, arrival: Arrival) -> None:
+        self._first = first
         self._arrival = arrival
 
     def read(self, size: int = -1) -> bytes:
-        return self._arrival.read(size)
+        piece, self._first = self._first[:size], self._first[size:]
+        return piece or self._arrival.read(size)
 
 
 def read_body(arrival: Arrival, into: Sink) -> Iterator[int]:
     """Hand the body over, unpacked; how many bytes, again and again."""
     headers = Headers(arrival.head.fields)
-    if codings := headers.all("content-encoding"):
-        packed = {"Content-Encoding": ", ".join(codings)}
-        response = urllib3.HTTPResponse(Packed(arrival), packed, preload_content=False)
-        _hand(into.begin, headers)
-        yield from _unpack(response, into)
-        return
     _hand(into.begin, headers)
-    while chunk := arrival.read(CHUNK):
+    coding = ", ".join(headers.all("content-encoding"))
+    chunk: bytes | None = (first := arrival.read(CHUNK))
+    if coding:
+        chunk = _small(first, coding) if arrival.is_over else None
+    if chunk is None:
+        packed, how = Packed(first, arrival), {"Content-Encoding": coding}
+        yield from _unpack(urllib3.HTTPResponse(packed, how, preload_content=False), into)
+    while chunk:
         yield len(chunk)
         _hand(into.write, chunk)
+        chunk = arrival.read(CHUNK)
+
+
+def _small(payload: bytes, coding: str) -> bytes | None:
+    """Most packed bodies are small; None if this one is not, or is anything but plain gzip."""
+    body = one_member(payload, CHUNK) if coding.lower() in GZIP else None
+    return None if body is None or len(body) > CHUNK else body
+
+
+def one_member(payload: bytes, most: int) -> bytes | None:
+    """None if it is anything but one whole gzip member: others know what to do about that. If it
+    unpacks to more than so much, that much and a byte."""
+    unpacker = isal_zlib.decompressobj(wbits=GZIP_HEADER)
+    try:
+        body: bytes = unpacker.decompress(payload, most + 1)
+    except ISAL_ERROR:
+        return None
+    return body if len(body) > most or (unpacker.eof and not unpacker.unused_data) else None
 
 
 def read_into(response: urllib3.BaseHTTPResponse, into: Sink) -> Iterator[int]:
