@@ -117,6 +117,12 @@ def test_what_lacks_its_end_is_told(wire: Wire, said: bytes) -> None:
         each.close()
 
 
+@pytest.mark.parametrize("said", [b"", b"4", b"4\r\nbody", b"4\r\nbody\r\n", b"4\r\nbody\r\n0"])
+def test_chunks_that_are_cut_off_are_short(wire: Wire, said: bytes) -> None:
+    with pytest.raises(http.client.IncompleteRead):
+        whole(wire.say(CHUNKED + said).arrival())
+
+
 @pytest.mark.parametrize("said", WHOLE.values(), ids=WHOLE)
 @pytest.mark.parametrize("more", [b"\n", b"rest", OK + b"Content-Length: 0\r\n\r\n"])
 def test_who_says_more_is_not_heard_again(wire: Wire, said: bytes, more: bytes) -> None:
@@ -175,10 +181,21 @@ def test_the_answer_to_head_has_no_body(wire: Wire, head: bytes) -> None:
     assert arrival.leaves_nothing is (b"Length" in head)
 
 
-def test_half_a_body_leaves_the_other(wire: Wire) -> None:
-    arrival = wire.say(WHOLE["length"], hang_up=False).arrival()
-    assert arrival.read(3) == b"bod"
-    assert not arrival.leaves_nothing
+@pytest.mark.parametrize(
+    "said",
+    [
+        WHOLE["length"],
+        OK + b"Content-Length: 4\r\n\r\nbod",
+        CHUNKED + b"4\r\nbod",
+        CHUNKED + b"3\r\nbod\r\n",
+        CHUNKED + b"3\r\nbod",
+    ],
+)
+def test_half_a_body_leaves_the_other(wire: Wire, said: bytes) -> None:
+    """Whether or not that is here already."""
+    arrival = wire.say(said, hang_up=False).arrival()
+    assert b"".join(arrival.some(1) for _ in b"bod") == b"bod"
+    assert not arrival.is_over and not arrival.leaves_nothing
 
 
 GARBLED = {
