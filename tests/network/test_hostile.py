@@ -146,16 +146,17 @@ def test_what_is_not_safe_is_sent_once(client: Client, serve: Serve, method: str
     assert len(server.got) == 2
 
 
+@pytest.mark.parametrize("half", [b"HTTP/1.1 200 OK\r\nConte", b"HTTP/1.1 103 Hints\r\n\r\n"])
 def test_half_an_answer_on_a_kept_connection_is_not_asked_for_again(
-    client: Client, serve: Serve
+    client: Client, serve: Serve, half: bytes
 ) -> None:
     """It was heard: to ask again is for whoever counts the tries."""
 
-    def half(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nConte")
+    def hang_up(connection: socket.socket) -> None:
+        connection.sendall(half)
         connection.close()
 
-    server = serve(OK, half, OK)
+    server = serve(OK, hang_up, OK)
     client.trust(server.host)
     client.ask("GET", server.url)
     with pytest.raises(NoAnswer):
