@@ -17,7 +17,7 @@ from typing import cast
 import pytest
 
 from tools.network.arrival import MOST_INTERIM, Arrival
-from tools.network.head import MOST_FIELDS, Headers, head_in
+from tools.network.head import MOST_FIELDS, FieldsByName, head_in
 from tools.network.stream import LARGEST_HEAD, LONGEST_LINE, Stream
 
 pytestmark = pytest.mark.timeout(60)
@@ -349,7 +349,7 @@ def test_plain_headers_spoil_nothing(line: bytes) -> None:
 
 
 def test_headers_by_name() -> None:
-    headers = Headers([("Set-Cookie", "a"), ("ETag", "x"), ("set-cookie", "b")])
+    headers = FieldsByName([("Set-Cookie", "a"), ("ETag", "x"), ("set-cookie", "b")])
     assert headers["SET-COOKIE"] == "a, b" and headers.all("etag") == ["x"]
     assert headers.get("Link") is None and "etag" in headers and "Link" not in headers
     assert len(headers) == 2 and sorted(name.lower() for name in headers) == ["etag", "set-cookie"]

@@ -16,7 +16,7 @@ from urllib3.response import GzipDecoderState
 
 from ..errors import GiveUp, StopHarvest
 from .arrival import Arrival
-from .head import Headers
+from .head import FieldsByName
 
 CHUNK = 65536
 GZIP = ("gzip", "x-gzip")
@@ -67,7 +67,7 @@ class Packed(io.RawIOBase):
 
 def read_body(arrival: Arrival, into: Sink) -> Iterator[int]:
     """Hand the body over, unpacked; how many bytes, again and again."""
-    headers = Headers(arrival.head.fields)
+    headers = FieldsByName(arrival.head.fields)
     _hand(into.begin, headers)
     coding = ", ".join(headers.all("content-encoding"))
     chunk: bytes | None = (first := arrival.read(CHUNK))
@@ -127,7 +127,7 @@ def _lacks_its_end(response: urllib3.BaseHTTPResponse) -> bool:
 
 def read_raw_body(arrival: Arrival, into: Sink) -> Iterator[int]:
     """The same for a body that is kept as it was sent, each piece as soon as it is here."""
-    _hand(into.begin, Headers(arrival.head.fields))
+    _hand(into.begin, FieldsByName(arrival.head.fields))
     while chunk := arrival.some(CHUNK):
         yield len(chunk)
         _hand(into.write, chunk)

@@ -25,7 +25,7 @@ from .asking import Answer, Asking, read_answer, sent_on, web_host
 from .body import Memory, Sink
 from .exchange import Exchange
 from .guard import Guard, host_named
-from .head import Headers
+from .head import FieldsByName
 from .large_answers import Turn
 from .limits import Limit, Limits, merged, pause_asked
 from .request import MAX_REDIRECTS, REDIRECTS, Request
@@ -254,7 +254,7 @@ class Client:
             for count in read_answer(arrival, asking):
                 exchange.size += count
         body = bytes(asking.into.body) if isinstance(asking.into, Memory) else b""
-        return Answer(exchange.status, Headers(arrival.head.fields), body, asking.url)
+        return Answer(exchange.status, FieldsByName(arrival.head.fields), body, asking.url)
 
     def _wait(self, seconds: float) -> None:
         logger.debug("waits %.2f s before it asks again", seconds)

@@ -36,7 +36,7 @@ class Head(NamedTuple):
     is_spoilt: bool  # some of its lines were no headers
 
 
-class Headers(Mapping[str, str]):
+class FieldsByName(Mapping[str, str]):
     """By name, however that is written; what came several times is joined."""
 
     def __init__(self, fields: Fields) -> None:

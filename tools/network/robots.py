@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from protego import Protego
 from protego._utils import _quote_path
 
-from .head import Headers
+from .head import FieldsByName
 
 OUR_NAME = "sheaf"
 WITH_VALUE = frozenset(  # directives that are written as if they were the name of an agent
@@ -131,6 +131,6 @@ def wishes_in(headers: Mapping[str, str]) -> str | None:
 
 def _instances(headers: Mapping[str, str], name: str) -> Sequence[str]:
     """Every header of this name; joined, one for another agent would swallow the next."""
-    if isinstance(headers, Headers):
+    if isinstance(headers, FieldsByName):
         return headers.all(name)
     return [headers[name]] if name in headers else []
