@@ -108,7 +108,6 @@ class Wire:
             self._connect()
         sock = cast(socket.socket, self._connection.sock)
         self._send(sock, request)
-        self._hurry(sock)
         stream = Stream(sock, self._deadline)
         try:
             self._arrival = Arrival(stream, method)
@@ -134,14 +133,10 @@ class Wire:
         """Who hangs up before he has read all of it may have said why."""
         with suppress(BrokenPipeError):
             for start in range(0, len(request), SENT_AT_ONCE):
-                self._hurry(sock)
+                left = self.left
+                if abs(left - (sock.gettimeout() or 0.0)) > TOLERANCE_S:  # it is a system call
+                    sock.settimeout(left)
                 sock.sendall(request[start : start + SENT_AT_ONCE])
-
-    def _hurry(self, sock: socket.socket) -> None:
-        """Each change is a system call."""
-        left = self.left
-        if abs(left - (sock.gettimeout() or 0.0)) > TOLERANCE_S:
-            sock.settimeout(left)
 
 
 def wire_to(adapter: DeadlineAdapter, url: str, proxy: str | None, patience: Patience) -> Wire:
