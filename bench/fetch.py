@@ -8,6 +8,7 @@ end with nothing subtracted; what the server saw from the first request to the l
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -33,10 +34,12 @@ RELATIONS_PER_PAGE = 5
 
 
 class Pace(NamedTuple):
-    """Pages per second: of the whole process, and between its first and last request."""
+    """Pages per second: of the whole process, and between its first and last request. `cpu` are
+    microseconds of the processor for a page, start-up included."""
 
     whole: float
     inner: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,11 @@ def compare(setting: Setting, say: Say) -> list[Row]:
             ours.append(harvest(url, setting))
     if not peers:
         return [against_ideal(setting, ours)]
-    return [against_peer(setting, ours, peer, paces) for peer, paces in peers.items()]
+    return [
+        row(setting, ours, peer, paces)
+        for row in (against_peer, cpu_against_peer)
+        for peer, paces in peers.items()
+    ]
 
 
 def against_ideal(setting: Setting, ours: Sequence[Pace]) -> Row:
@@ -99,6 +106,17 @@ def against_peer(setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequ
     bar = setting.bar if peer == "plain" else None
     what = f"{setting.title}: ours / {peer} walk"
     return Row(what, ratios, "", 3, bar, pages(ours), pages(theirs))
+
+
+def cpu_against_peer(
+    setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequence[Pace]
+) -> Row:
+    """The bar is for the plain walk, and where nobody waits."""
+    ratios = [mine.cpu / other.cpu for mine, other in zip(ours, theirs, strict=True)]
+    bar = Bar("<", 0.7) if peer == "plain" and not setting.latency_ms else None
+    what = f"{setting.title}: CPU of ours / {peer} walk"
+    mine, other = (shown([pace.cpu for pace in each], 0, " µs a page") for each in (ours, theirs))
+    return Row(what, ratios, "", 3, bar, mine, other)
 
 
 def pages(paces: Sequence[Pace]) -> str:
@@ -132,7 +150,7 @@ def check(state: Path, concepts: int) -> None:
 
 def timed(url: str, concepts: int, command: Sequence[str]) -> Pace:
     served_since_last_asked(url)
-    begun = time.perf_counter()
+    begun, spent = time.perf_counter(), cpu_of_children()
     with TemporaryDirectory(prefix="bench-") as folder:  # no sheaf.toml of the user's
         done = subprocess.run(
             command,
@@ -148,7 +166,14 @@ def timed(url: str, concepts: int, command: Sequence[str]) -> Pace:
     served, inner = served_since_last_asked(url)
     if served < concepts:
         raise RuntimeError(f"{command[1]} asked for {served} of {concepts} pages")
-    return Pace(concepts / seconds, concepts / inner)
+    cpu = (cpu_of_children() - spent) / concepts * 1e6
+    return Pace(concepts / seconds, concepts / inner, cpu)
+
+
+def cpu_of_children() -> float:
+    """Seconds, of those that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def environment() -> dict[str, str]:

@@ -14,8 +14,8 @@ from tests.support.worlds.certificates import context_of
 from tests.support.worlds.interim import ODD, InterimServer
 from tests.support.worlds.proxies import HttpProxy, Socks5Proxy
 from tools.errors import HarvestError, ServerTrouble
+from tools.network import arrival
 from tools.network import client as http
-from tools.network import deadline
 from tools.network.client import Client
 from tools.network.settings import HttpSettings
 from tools.proxy import Proxies
@@ -101,7 +101,7 @@ def test_nobody_switches_protocols(ask: Ask, server: InterimServer) -> None:
     assert said[1].startswith(("ServerTrouble", "NoAnswer")) and "HTTP 101" in said[1]
 
 
-@pytest.mark.parametrize("path", [f"/103/{deadline.MOST_INTERIM + 1}", "/hints/70000"])
+@pytest.mark.parametrize("path", [f"/103/{arrival.MOST_INTERIM + 1}", "/hints/70000"])
 def test_interim_answers_have_an_end(ask: Ask, path: str) -> None:
     said = [outcome(ask, each) for each in ("/first", path, "/second", "/third")]
     assert [said[0], *said[2:]] == ["/first", "/second", "/third"]

@@ -10,14 +10,13 @@ import time
 from collections import Counter
 from http import HTTPStatus
 
-from urllib3.exceptions import ClosedPoolError
-
 from ..errors import NO_FILES, GiveUp, HarvestError, Unavailable
 from ..proxy import Proxies, without_password
 from .exchange import Exchange
-from .request import Request, head_of
+from .heard import Heard, hear
+from .request import Request
 from .response import Response, unpacked
-from .routes import DeadlineAdapter, Route
+from .routes import DeadlineAdapter
 from .traffic import Traffic
 from .trouble import (
     NETWORK_ERRORS,
@@ -31,9 +30,8 @@ from .trouble import (
     root_of,
     shown,
 )
-from .wire import Heard, NotConnected, Patience, Wire
+from .wire import NotConnected, Patience, wire_to
 
-MOST_STALE = 3
 MOST_DOUBTS = 10
 
 
@@ -48,9 +46,10 @@ class Asker:
         proxy = self._proxies.next() if self._proxies else None
         exchange, begun, was_asked = Exchange(host), time.monotonic(), True
         try:
-            heard, head = self._heard(request, proxy, patience)
-            exchange.status, exchange.size = heard.status, len(heard.payload)
-            exchange.sent = len(head) + len(request.body or b"")
+            with wire_to(self._adapter, request.url, proxy, patience) as wire:
+                heard = hear(wire, wire.ask(request), patience)
+            exchange.status, exchange.size = heard.head.status, len(heard.payload)
+            exchange.sent = len(heard.request) + len(request.body or b"")
         except NO_ADDRESSES as error:
             was_asked = False
             raise GiveUp(f"no web address: {shown(request.url)}") from error
@@ -65,24 +64,8 @@ class Asker:
                 self.traffic.add(exchange)
                 exchange.tell(request.method, request.url, proxy)
         if proxy:
-            self._rate(proxy, heard.status)
-        return _response(heard, request.url, head, proxy, most_unpacked)
-
-    def _heard(
-        self, request: Request, proxy: str | None, patience: Patience
-    ) -> tuple[Heard, bytes]:
-        """The answer, and the head of the request as the host got it."""
-        for _ in range(MOST_STALE):
-            route = self._adapter.route(request.url, proxy)
-            head = head_of(request, route.authority)
-            sent = _for_proxy(head, route) if route.asks_for_whole_url else head
-            try:
-                heard = Wire(route, patience).ask(request.method, sent + (request.body or b""))
-            except ClosedPoolError:  # others have asked so many hosts since; nothing was sent
-                self._adapter.forget(request.url, proxy)
-            else:
-                return heard, head
-        raise ConnectionError("too many hosts at once")
+            self._rate(proxy, heard.head.status)
+        return _response(heard, request.url, proxy, most_unpacked)
 
     def _trouble(self, host: str, proxy: str | None, error: BaseException) -> HarvestError:
         if getattr(root_of(error), "errno", None) in NO_FILES:
@@ -112,26 +95,17 @@ class Asker:
         raise NoAnswer(f"proxy {without_password(proxy)} refused our credentials", Why.PROXY)
 
 
-def _for_proxy(head: bytes, route: Route) -> bytes:
-    """A plain HTTP proxy wants the whole address, and gets what is meant for it alone."""
-    method, _, rest = head.partition(b" ")
-    own = "".join(f"{name}: {value}\r\n" for name, value in route.pool.proxy_headers.items())
-    origin = f"{route.scheme}://{route.authority}".encode()
-    return method + b" " + origin + rest[: -len(b"\r\n")] + own.encode("latin-1") + b"\r\n"
-
-
-def _response(
-    heard: Heard, url: str, request: bytes, proxy: str | None, most_unpacked: int
-) -> Response:
-    codings = [value for name, value in heard.headers if name.lower() == "content-encoding"]
+def _response(heard: Heard, url: str, proxy: str | None, most_unpacked: int) -> Response:
+    head = heard.head
+    codings = [value for name, value in head.fields if name.lower() == "content-encoding"]
     return Response(
-        heard.status,
-        heard.reason,
-        heard.version,
-        heard.headers,
+        head.status,
+        head.reason,
+        head.version,
+        head.fields,
         heard.payload,
         unpacked(heard.payload, codings, most_unpacked),
         url,
         None if proxy else heard.ip,
-        request,
+        heard.request,
     )

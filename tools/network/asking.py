@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import urllib3
-
 from ..errors import GiveUp
-from .body import Sink, drain, read_into, read_raw_into
-from .deadline import allow_silence
+from .arrival import Arrival
+from .body import Sink, drain, read_body, read_raw_body
 from .guard import host_of
 from .request import is_as_safe, target_of
 from .trouble import shown
+from .wire import Patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Asking(NamedTuple):
     host: str
     headers: Mapping[str, str]
     into: Sink
-    timeout: urllib3.Timeout
+    patience: Patience
     tries: int
     silence: float | None
 
@@ -43,21 +42,14 @@ class Asking(NamedTuple):
     def name(self) -> str:
         return urlsplit(self.url).hostname or ""
 
-    @property
-    def size(self) -> int:
-        """Bytes of the request, but for what goes to a proxy alone."""
-        parts = urlsplit(self.url)
-        line = len("GET  HTTP/1.1\r\nHost: \r\n\r\n") + len(parts.path + parts.query + parts.netloc)
-        return line + sum(len(name) + len(value) + 4 for name, value in self.headers.items())
 
-
-def read_answer(response: urllib3.BaseHTTPResponse, asking: Asking) -> Iterator[int]:
-    if not 200 <= response.status < 300:
-        return drain(response)
+def read_answer(arrival: Arrival, asking: Asking) -> Iterator[int]:
+    if not 200 <= arrival.head.status < 300:
+        return drain(arrival)
     if asking.silence is None:
-        return read_into(response, asking.into)
-    allow_silence(response, asking.silence)
-    return read_raw_into(response, asking.into)
+        return read_body(arrival, asking.into)
+    arrival.allow_silence(asking.silence)
+    return read_raw_body(arrival, asking.into)
 
 
 def sent_on(asking: Asking, answer: Answer, own: Mapping[str, str]) -> Asking:

@@ -17,8 +17,6 @@ from pathlib import Path
 from threading import Event
 from types import MappingProxyType
 
-import urllib3
-
 from ..base.backoff import pause_after
 from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
 from ..proxy import Proxies, without_password
@@ -27,6 +25,7 @@ from .asking import Answer, Asking, read_answer, sent_on, web_host
 from .body import Memory, Sink
 from .exchange import Exchange
 from .guard import Guard, host_named
+from .head import FieldsByName
 from .large_answers import Turn
 from .limits import Limit, Limits, merged, pause_asked
 from .request import MAX_REDIRECTS, REDIRECTS, Request
@@ -35,7 +34,7 @@ from .routes import DeadlineAdapter
 from .settings import HttpSettings
 from .traffic import Traffic
 from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown
-from .wire import Patience
+from .wire import NotConnected, Patience, wire_to
 
 __all__ = ["Answer", "Asking", "Client", "Exchange", "user_agent"]
 
@@ -72,7 +71,6 @@ class Client:
         self._stop = stop
         self._guard = Guard({*trusted, *settings.private_hosts})
         self._adapter = DeadlineAdapter(connections, self._guard, hosts)
-        self._timeout = self._timeout_of(settings.answer_timeout_s)
         self._limits = Limits(merged(limits, settings.limits), stop, budgets)
         self._headers = {
             "User-Agent": user_agent(settings.contact),
@@ -111,7 +109,7 @@ class Client:
             web_host(url),
             {**own, **headers} if headers else own,
             Memory(self._settings.max_bytes) if into is None else into,
-            self._timeout if seconds is None else self._timeout_of(seconds),
+            self._patience(seconds),
             tries or self._settings.tries,
             silence,
         )
@@ -172,8 +170,10 @@ class Client:
         """How many hosts are left alone now."""
         return self._limits.rests.number()
 
-    def _timeout_of(self, seconds: float) -> urllib3.Timeout:
-        return urllib3.Timeout(connect=self._settings.connect_timeout_s, read=seconds)
+    def _patience(self, seconds: float | None) -> Patience:
+        settings = self._settings
+        whole = settings.answer_timeout_s if seconds is None else seconds
+        return Patience(settings.connect_timeout_s, whole, settings.max_bytes)
 
     def _get_with_retries(self, asking: Asking) -> Answer:
         for attempt in itertools.count(1):
@@ -218,7 +218,7 @@ class Client:
         except NO_ADDRESSES as error:
             was_asked = False
             raise GiveUp(f"no web address: {shown(asking.url)}") from error
-        except NETWORK_ERRORS as error:
+        except (NotConnected, *NETWORK_ERRORS) as error:
             exchange.status = 0
             if getattr(root_of(error), "errno", None) in NO_FILES:
                 was_asked = False
@@ -248,16 +248,13 @@ class Client:
         raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
 
     def _exchange(self, asking: Asking, proxy: str | None, exchange: Exchange) -> Answer:
-        response = self._adapter.get(asking.url, asking.headers, asking.timeout, proxy)
-        exchange.status, exchange.sent = response.status, asking.size
-        try:
-            for count in read_answer(response, asking):
+        with wire_to(self._adapter, asking.url, proxy, asking.patience) as wire:
+            arrival = wire.ask(Request("GET", asking.url, asking.headers))
+            exchange.status, exchange.sent = arrival.head.status, len(wire.head)
+            for count in read_answer(arrival, asking):
                 exchange.size += count
-        except BaseException:
-            response.close()  # half an answer: this connection is of no further use
-            raise
         body = bytes(asking.into.body) if isinstance(asking.into, Memory) else b""
-        return Answer(response.status, response.headers, body, asking.url)
+        return Answer(exchange.status, FieldsByName(arrival.head.fields), body, asking.url)
 
     def _wait(self, seconds: float) -> None:
         logger.debug("waits %.2f s before it asks again", seconds)

@@ -26,6 +26,7 @@ from ..errors import GiveUp, ServerTrouble, UsageError
 WEB_PORTS = (80, 443)
 PROXIED_NAMES_HOLD_S = 60.0
 MOST_PROXIED_NAMES = 1000
+PLAIN = re.compile(r"(https?)://([0-9A-Za-z.:-]+)(?=[/?#]|\Z)")
 NOT_IN_A_HOST = re.compile(r"[\x00-\x20\x7f\\]")  # where parsers differ about what the host is
 
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
@@ -119,8 +120,19 @@ def host_of(url: str) -> str:
     >>> host_of("https://me:secret@Example.org:8443/path")
     'example.org:8443'
     """
+    return _host_in(*origin_of(url))
+
+
+def origin_of(url: str) -> tuple[str, str]:
+    """Scheme and host, with its port and what else stands there; most are plain to see.
+
+    >>> origin_of("http://a.example:8084/c/en/dog?limit=1"), origin_of("HTTP://me@[::1]")
+    (('http', 'a.example:8084'), ('http', 'me@[::1]'))
+    """
+    if plain := PLAIN.match(url):
+        return plain[1], plain[2]
     parts = urlsplit(url)
-    return _host_in(parts.scheme, parts.netloc)
+    return parts.scheme, parts.netloc
 
 
 @lru_cache(maxsize=256)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from ..errors import GiveUp, UsageError
-from .guard import host_of
+from .guard import host_of, origin_of
 from .response import Response
 
 MAX_REDIRECTS = 5
@@ -115,8 +116,8 @@ def target_in(url: str) -> str:
     url = url.partition("#")[0]
     if NOT_IN_A_TARGET.search(url):
         url = quote(LEFT_OUT.sub("", url).strip(), safe=PRINTABLE)
-    parts = urlsplit(url)
-    target = url[len(parts.scheme) + len("://") + len(parts.netloc) :]
+    scheme, host = origin_of(url)
+    target = url[len(scheme) + len("://") + len(host) :]
     return target if target[:1] == "/" else f"/{target}"
 
 
@@ -124,11 +125,17 @@ def head_of(request: Request, host: str) -> bytes:
     """The line and the headers of a request to this host."""
     if not TOKEN.fullmatch(request.method):
         raise UsageError(f"{request.method!r} is no method of HTTP")
-    lines = [f"{request.method} {target_in(request.url)} HTTP/1.1", f"Host: {host}"]
-    for name, value in request.headers.items():
+    lines = f"{request.method} {target_in(request.url)} HTTP/1.1\r\nHost: {host}\r\n"
+    lines += _lines(tuple(request.headers.items()))
+    if request.body is not None or request.method in ("POST", "PUT", "PATCH"):
+        lines += f"Content-Length: {len(request.body or b'')}\r\n"
+    return f"{lines}\r\n".encode("latin-1")
+
+
+@lru_cache(maxsize=64)
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    """Most requests of a harvest have the same."""
+    for name, value in headers:
         if not TOKEN.fullmatch(name) or not VALUE.fullmatch(value) or name.lower() in OURS:
             raise GiveUp(f"the header {name[:50]!r} cannot be sent")
-        lines.append(f"{name}: {value}")
-    if request.body is not None or request.method in ("POST", "PUT", "PATCH"):
-        lines.append(f"Content-Length: {len(request.body or b'')}")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)

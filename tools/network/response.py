@@ -9,22 +9,17 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import urllib3
-from isal import isal_zlib
 from urllib3.util.request import ACCEPT_ENCODING
 
 from ..errors import GiveUp
-from .body import Memory, read_into
+from .body import GZIP, Memory, one_member, read_into
 from .head import Fields
 from .trouble import NoUse, Why
 
-GZIP = ("gzip", "x-gzip")
 READABLE = frozenset({*GZIP, "deflate"} | ({"br"} & set(ACCEPT_ENCODING.split(","))))
 UNREADABLE = frozenset({"br", "zstd", "compress", "x-compress"}) - READABLE
-GZIP_HEADER = 31  # as zlib numbers it
-ISAL_ERROR = cast(type[Exception], isal_zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +51,9 @@ def unpacked(payload: bytes, codings: Sequence[str], most: int) -> bytes:
     chain = [each for each in chain if each in READABLE]  # "utf-8" and the like pack nothing
     if not chain or not payload:
         return _within(payload, most)
-    if len(chain) == 1 and chain[0] in GZIP and (quick := _one_member(payload, most)) is not None:
+    if len(chain) == 1 and chain[0] in GZIP and (quick := one_member(payload, most)) is not None:
         return _within(quick, most)
     return _step_by_step(payload, ", ".join(chain), most)
-
-
-def _one_member(payload: bytes, most: int) -> bytes | None:
-    """None if it is anything but one whole gzip member: others know what to do about that."""
-    unpacker = isal_zlib.decompressobj(wbits=GZIP_HEADER)
-    try:
-        body: bytes = unpacker.decompress(payload, most + 1)
-    except ISAL_ERROR:
-        return None
-    return body if len(body) > most or (unpacker.eof and not unpacker.unused_data) else None
 
 
 def _step_by_step(payload: bytes, codings: str, most: int) -> bytes:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from protego import Protego
 from protego._utils import _quote_path
-from urllib3 import HTTPHeaderDict
+
+from .head import FieldsByName
 
 OUR_NAME = "sheaf"
 WITH_VALUE = frozenset(  # directives that are written as if they were the name of an agent
@@ -130,6 +131,6 @@ def wishes_in(headers: Mapping[str, str]) -> str | None:
 
 def _instances(headers: Mapping[str, str], name: str) -> Sequence[str]:
     """Every header of this name; joined, one for another agent would swallow the next."""
-    if isinstance(headers, HTTPHeaderDict):
-        return headers.getlist(name)
+    if isinstance(headers, FieldsByName):
+        return headers.all(name)
     return [headers[name]] if name in headers else []

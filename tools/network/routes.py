@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import resource
 import socket
-from collections.abc import Mapping
 from contextlib import suppress
+from queue import Empty, Full
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
-import urllib3
 from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -27,7 +26,7 @@ from urllib3.contrib.socks import (
 )
 
 from .deadline import DeadlineResponse
-from .guard import Guard, connect
+from .guard import Guard, connect, origin_of
 
 PORTS = {"http": 80, "https": 443}
 LEAST_ROUTES, MOST_ROUTES = 32, 1024
@@ -63,6 +62,29 @@ class GuardedSocksConnection(SOCKSConnection):
             self._dns_host = name
 
 
+class Idle:
+    """Connections that nobody uses now, the last one first. Nobody ever waits for one, so that it
+    does without the locks of a queue."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: list[Any] = []
+
+    def get(self, block: bool = False, timeout: float | None = None) -> Any:
+        try:
+            return self._kept.pop()
+        except IndexError:
+            raise Empty from None
+
+    def put(self, item: Any, block: bool = False) -> None:
+        if len(self._kept) >= self._most:
+            raise Full
+        self._kept.append(item)
+
+    def qsize(self) -> int:
+        return len(self._kept)
+
+
 Pools = dict[str, type[HTTPConnectionPool]]
 
 
@@ -80,10 +102,8 @@ def _pools_with_deadline(
     connection = type(f"Deadline{plain[-1].__name__}", plain, own)
     tls_connection = type(f"Deadline{tls[-1].__name__}", tls, own)
     return {
-        "http": type(f"Deadline{pool.__name__}", (pool,), {"ConnectionCls": connection}),
-        "https": type(
-            f"Deadline{tls_pool.__name__}", (tls_pool,), {"ConnectionCls": tls_connection}
-        ),
+        scheme: type(f"Deadline{kind.__name__}", (kind,), {"ConnectionCls": of, "QueueCls": Idle})
+        for scheme, kind, of in (("http", pool, connection), ("https", tls_pool, tls_connection))
     }
 
 
@@ -126,8 +146,8 @@ class Route(NamedTuple):
 class DeadlineAdapter(HTTPAdapter):
     """requests' way to the network, direct or through a proxy, over such connections.
 
-    `get` takes connections, TLS and proxies from requests, but not its request and response
-    objects: making those costs more than the exchange itself. `hosts` is how many are asked by
+    Connections, TLS and proxies are those of requests, but not what is said over them: its request
+    and response objects cost several times the exchange itself. `hosts` is how many are asked by
     turns: so many keep their connections, as far as the system's limit of open files lets them.
     """
 
@@ -141,34 +161,15 @@ class DeadlineAdapter(HTTPAdapter):
 
     def route(self, url: str, proxy: str | None) -> Route:
         """How this address is reached. GiveUp if it must not be, by the proxy."""
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin = "://".join(origin_of(url))
         route = self._routes.get((origin, proxy)) or self._find_route(origin, proxy)
         if proxy:
             self._guard.require_public(route.host, route.port)
         return route
 
-    def get(
-        self, url: str, headers: Mapping[str, str], timeout: urllib3.Timeout, proxy: str | None
-    ) -> urllib3.BaseHTTPResponse:
-        """Ask; the answer's body is still to be read."""
-        route, parts = self.route(url, proxy), urlsplit(url)
-        path = url[len(f"{parts.scheme}://{parts.netloc}") :] or "/"
-        return route.pool.urlopen(
-            "GET",
-            url if route.asks_for_whole_url else path if path[0] == "/" else f"/{path}",
-            headers=headers,
-            timeout=timeout,
-            retries=False,
-            redirect=False,
-            assert_same_host=False,  # through a proxy it is another one
-            preload_content=False,
-        )
-
     def forget(self, url: str, proxy: str | None) -> None:
         """Its pool was closed for others meanwhile."""
-        parts = urlsplit(url)
-        self._routes.pop((f"{parts.scheme}://{parts.netloc}", proxy), None)
+        self._routes.pop(("://".join(origin_of(url)), proxy), None)
 
     def _find_route(self, origin: str, proxy: str | None) -> Route:
         request = PreparedRequest()

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import time
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
-from io import BytesIO
-from typing import NamedTuple, cast
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple, Self, cast
 
 from urllib3.connection import HTTPConnection
+from urllib3.exceptions import ClosedPoolError
 
-from .deadline import TOLERANCE_S, DeadlineResponse
-from .head import Fields
-from .large_answers import LARGE, Turn
-from .routes import Route
-from .trouble import NETWORK_ERRORS, NO_ADDRESSES, NoUse, Why
+from .arrival import Arrival
+from .large_answers import Turn
+from .request import Request, head_of
+from .routes import DeadlineAdapter, Route
+from .stream import TOLERANCE_S, Stream
+from .trouble import NETWORK_ERRORS, NO_ADDRESSES
 
-PIECE = 2**20
+MOST_STALE = 3
 SENT_AT_ONCE = 2**16
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # to be asked twice
-HUNG_UP = (ConnectionResetError, http.client.RemoteDisconnected)
+HUNG_UP = (
+    ConnectionResetError,
+    http.client.RemoteDisconnected,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
 
 
 class NotConnected(Exception):
@@ -42,72 +49,81 @@ class Patience(NamedTuple):
     turn: Turn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    status: int
-    reason: str
-    version: str
-    headers: Fields
-    payload: bytes
-    ip: str
-
-
 class Wire:
-    """To one host, for one request."""
+    """To one host, for one request. It ends with whoever entered it: a connection from which all of
+    the answer was taken is kept. `head` is what was sent before a body, but for what was meant for
+    a proxy alone; `ip` whose answer it is."""
+
+    head = b""
 
     def __init__(self, route: Route, patience: Patience) -> None:
         self._route = route
+        self._connection = cast(HTTPConnection, route.pool._get_conn())
         self._patience = patience
         self._deadline = time.monotonic() + patience.whole
-        self._ip = ""
+        self._arrival: Arrival | None = None
+        self._has_heard = False
 
-    def ask(self, method: str, request: bytes) -> Heard:
-        connection = cast(HTTPConnection, self._route.pool._get_conn())
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
         try:
-            with self._begun(connection, method, request) as response:
-                heard = self._read(response)
-        except BaseException:
-            connection.close()  # half an answer: it is of no further use
-            raise
-        else:
-            if response.will_close:
-                connection.close()
-            return heard
+            if kind is not None or self._arrival is None or not self._arrival.leaves_nothing:
+                self._connection.close()  # half an answer: it is of no further use
         finally:
-            self._route.pool._put_conn(connection)
+            self._route.pool._put_conn(self._connection)
 
-    def _begun(self, connection: HTTPConnection, method: str, request: bytes) -> DeadlineResponse:
+    @property
+    def ip(self) -> str:
+        return str(cast(Any, self._connection).ip)  # noted while it was there
+
+    @property
+    def left(self) -> float:
+        """Seconds; TimeoutError if there are none."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("it took too long")
+        return left
+
+    def ask(self, request: Request) -> Arrival:
         """Who kept a connection may hang up at the moment it is used again. That is no answer of
         his: he is asked over a new one."""
-        if not connection.is_closed and method in SAFE:
+        self.head = head_of(request, self._route.authority)
+        sent = _for_proxy(self.head, self._route) if self._route.asks_for_whole_url else self.head
+        sent += request.body or b""
+        if not self._connection.is_closed and request.method in SAFE:
             try:
-                return self._attempt(connection, method, request)
+                return self._attempt(request.method, sent)
             except HUNG_UP:
-                connection.close()
-        return self._attempt(connection, method, request)
+                if self._has_heard:
+                    raise
+                self._connection.close()
+        return self._attempt(request.method, sent)
 
-    def _attempt(self, connection: HTTPConnection, method: str, request: bytes) -> DeadlineResponse:
-        if connection.is_closed:
-            self._connect(connection)
-        sock = cast(socket.socket, connection.sock)
-        self._ip = str(sock.getpeername()[0]).partition("%")[0]  # later they may be gone
+    def _attempt(self, method: str, request: bytes) -> Arrival:
+        if self._connection.is_closed:
+            self._connect()
+        sock = cast(socket.socket, self._connection.sock)
         self._send(sock, request)
-        self._hurry(sock)
-        response = DeadlineResponse(sock, method=method)
+        stream = Stream(sock, self._deadline)
         try:
-            response.begin()
-        except BaseException:
-            response.close()
-            raise
-        return response
+            self._arrival = Arrival(stream, method)
+        finally:
+            self._has_heard = not stream.is_silent
+        return self._arrival
 
-    def _connect(self, connection: HTTPConnection) -> None:
-        connection.timeout = min(self._patience.connect, self._left())
+    def _connect(self) -> None:
+        self._connection.timeout = min(self._patience.connect, self.left)
         try:
             if self._route.is_tunnelled:
-                self._route.pool._prepare_proxy(connection)
+                self._route.pool._prepare_proxy(self._connection)
             else:
-                connection.connect()
+                self._connection.connect()
+            address = cast(socket.socket, self._connection.sock).getpeername()
+            cast(Any, self._connection).ip = str(address[0]).partition("%")[0]
         except NO_ADDRESSES:
             raise
         except NETWORK_ERRORS as error:
@@ -117,50 +133,25 @@ class Wire:
         """Who hangs up before he has read all of it may have said why."""
         with suppress(BrokenPipeError):
             for start in range(0, len(request), SENT_AT_ONCE):
-                self._hurry(sock)
+                left = self.left
+                if abs(left - (sock.gettimeout() or 0.0)) > TOLERANCE_S:  # it is a system call
+                    sock.settimeout(left)
                 sock.sendall(request[start : start + SENT_AT_ONCE])
 
-    def _hurry(self, sock: socket.socket) -> None:
-        """Each change is a system call."""
-        left = self._left()
-        if abs(left - (sock.gettimeout() or 0.0)) > TOLERANCE_S:
-            sock.settimeout(left)
 
-    def _read(self, response: DeadlineResponse) -> Heard:
-        payload = self._payload(response)
-        version = f"HTTP/1.{response.version - 10}"
-        return Heard(response.status, response.reason, version, response.fields, payload, self._ip)
-
-    def _payload(self, response: DeadlineResponse) -> bytes:
-        most, whole = self._patience.most, BytesIO()
-        if (response.length or 0) > most:
-            raise _too_large(most)
-        if (response.length or 0) <= LARGE:
-            _append(whole, response, min(LARGE, most) + 1)
-        if (response.length or 0) > LARGE or whole.tell() > LARGE:
-            with (
-                Turn() if self._patience.turn is None else nullcontext(self._patience.turn) as turn
-            ):
-                turn.take(self._left())
-                _append(whole, response, most + 1)
-        if whole.tell() > most:
-            raise _too_large(most)
-        if response.length:
-            raise http.client.IncompleteRead(b"", response.length)
-        return whole.getvalue()
-
-    def _left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("it took too long")
-        return left
+def wire_to(adapter: DeadlineAdapter, url: str, proxy: str | None, patience: Patience) -> Wire:
+    """A way to the host of this address. GiveUp if it must not be asked, by the proxy."""
+    for _ in range(MOST_STALE):
+        try:
+            return Wire(adapter.route(url, proxy), patience)
+        except ClosedPoolError:  # others have asked so many hosts since
+            adapter.forget(url, proxy)
+    raise ConnectionError("too many hosts at once")
 
 
-def _append(whole: BytesIO, response: DeadlineResponse, until: int) -> None:
-    """Of the body as it was sent, but for the marks between its chunks, what is still to come."""
-    while (left := until - whole.tell()) > 0 and (piece := response.read(min(left, PIECE))):
-        whole.write(piece)
-
-
-def _too_large(most: int) -> NoUse:
-    return NoUse(f"the answer is larger than {most:,} bytes", Why.LARGE)
+def _for_proxy(head: bytes, route: Route) -> bytes:
+    """A plain HTTP proxy wants the whole address, and gets what is meant for it alone."""
+    method, _, rest = head.partition(b" ")
+    own = "".join(f"{name}: {value}\r\n" for name, value in route.pool.proxy_headers.items())
+    origin = f"{route.scheme}://{route.authority}".encode()
+    return method + b" " + origin + rest[: -len(b"\r\n")] + own.encode("latin-1") + b"\r\n"
