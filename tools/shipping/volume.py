@@ -66,7 +66,7 @@ class Volume:
     def _pieces(self, folder: Path) -> Iterator[bytes]:
         for member in self.members:
             yield header(member)
-            yield from _content(folder / member.path, member)
+            yield from _content(f"{folder}/{member.path}", member)
             yield bytes(-member.bytes % BLOCK)
         if self.is_last:
             yield END
@@ -104,7 +104,7 @@ def cut(members: Sequence[Member], most: int) -> list[Volume]:
     ]
 
 
-def _content(path: Path, member: Member) -> Iterator[bytes]:
+def _content(path: str, member: Member) -> Iterator[bytes]:
     sha256, size = hashlib.sha256(), 0
     try:
         with os.fdopen(os.open(path, FLAGS), "rb", 0) as file:
