@@ -20,18 +20,21 @@ import subprocess
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event
 from typing import IO, Any, cast
 
 import paramiko
 from paramiko.ssh_exception import NoValidConnectionsError
 
-from ..errors import Unreachable
+from ..base.text import one_line
+from ..errors import Unavailable, Unreachable
 from .pipeline import Requests
 from .settings import AUTO, PROGRAM, TransportSettings
 from .way import CIPHERS, MOST_TEXT, OtherHostKey, Way, known_name, private_key
 
 NAME = "ssh"
 END_S = 2.0  # to end by itself, and to tell why it has
+LOOK_EVERY_S = 0.002
 BUFFER = 2**20
 FAILED = 255  # its exit code when it was itself that failed
 MOST_SAID = 2**16
@@ -124,10 +127,12 @@ class Session:
         cast(IO[bytes], self._process.stderr).close()
 
     def _has_ended(self) -> bool:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
-            return True
-        return False
+        deadline = time.monotonic() + END_S
+        while self._process.poll() is None:
+            if time.monotonic() > deadline:
+                return False
+            Event().wait(LOOK_EVERY_S)
+        return True
 
     def _cause(self) -> Exception | None:
         """Why it failed, if it did; what the node says there is not believed when we are in."""
@@ -191,6 +196,8 @@ class Program(Way):
                     raise
                 name = known_name(self._settings.host, self._settings.port)
                 raise paramiko.SSHException(f"Server '{name}' not found in known_hosts") from None
+            except paramiko.ChannelException as error:
+                raise Unavailable(f"{self.place} offers no SFTP: {one_line(error.text)}") from None
             self._session.settimeout(seconds)
             return opened
 

@@ -76,6 +76,13 @@ class TransportSettings:
         if self.proxy_url:
             require_proxy(f"{where}proxy", self.proxy_url, TUNNEL_SCHEMES)
         require_one_of(f"{where}ssh", self.ssh, (AUTO, PROGRAM, PARAMIKO))
+        others = {
+            "a proxy": self.proxy_url,
+            "a jump host": self.jump,
+            "a passphrase": self.passphrase,
+        }
+        for what, value in others.items() if self.ssh == PROGRAM else ():
+            require(not value, f'{what} is for ssh = "auto" or "paramiko"', f"{where}ssh")
         if self.jump:
             require(_is_login(self.jump), f"{where}jump must be like user@host:port")
 
