@@ -123,7 +123,7 @@ class Session:
         self._process.terminate()
         if not self._has_ended():
             self._process.kill()
-            self._process.wait()
+            self._has_ended()  # so that none of its like is left
         cast(IO[bytes], self._process.stderr).close()
 
     def _has_ended(self) -> bool:
