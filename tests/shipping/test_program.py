@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -320,6 +321,26 @@ def test_when_it_is_killed_the_volume_is_continued(
     sender.assert_clean()
     assert unpacked(raw(node)) == sender.files
     assert programs(wire.port) == []
+
+
+def test_when_it_is_killed_while_the_node_hashes_the_node_is_asked_again(
+    tmp_path: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not taken for a node that may run no commands."""
+    settings = Sender(tmp_path / "sender", node, ssh=PROGRAM).settings.transport
+    monkeypatch.setattr(sftp, "HASHERS", ("touch {0}.began; exec sleep 100",))
+
+    def kill() -> None:
+        wait_until((node.folder / "raw.began").exists, "a hash")
+        for pid in programs(node.port, os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+
+    with closing(sftp.Node(settings)) as there:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(Unavailable, match=r"does not give the hash of .*cut off"):
+            there.hash_of(f"{node.remote}/raw", 0)
+        killer.join(60)
 
 
 def test_a_node_that_floods_what_nobody_reads_keeps_nobody(tmp_path: Path) -> None:

@@ -136,12 +136,15 @@ class Session:
 
     def _cause(self) -> Exception | None:
         """Why it failed, if it did; what the node says there is not believed when we are in."""
-        if not self._has_ended() or self._process.returncode != FAILED:
+        if not self._has_ended() or self._process.returncode < 0:  # by a signal
+            return EOFError()
+        if self._process.returncode != FAILED:
             return None
-        errors = cast(IO[bytes], self._process.stderr)
-        os.set_blocking(errors.fileno(), False)
-        said = (os.read(errors.fileno(), MOST_SAID) or b"").decode(errors="replace")
-        return EOFError() if self._has_answered else cause_of(said)
+        errors, said = cast(IO[bytes], self._process.stderr).fileno(), b""
+        os.set_blocking(errors, False)
+        with suppress(BlockingIOError):
+            said = os.read(errors, MOST_SAID)
+        return EOFError() if self._has_answered else cause_of(said.decode(errors="replace"))
 
 
 def cause_of(said: str) -> Exception:
