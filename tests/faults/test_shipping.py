@@ -25,6 +25,7 @@ from tests.support.shipped import (
     NOT_YET,
     PROVING,
     TELLING,
+    WAYS,
     Sender,
     assert_merged,
     new_node,
@@ -56,6 +57,12 @@ from tools.transport import Shipped
 MB = 1_000_000
 SIZES = (0, 1, 511, 512, 30_000, 513, 120_000)  # with the books that is three volumes
 PATIENCE_S = 30.0
+
+
+@pytest.fixture(params=WAYS, autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the program ssh, and by paramiko."""
+    monkeypatch.setattr(Sender, "usual", {"ssh": request.param})
 
 
 @pytest.fixture(autouse=True)
@@ -413,7 +420,7 @@ def test_the_harvest_goes_on_when_the_node_is_not_known(
     """For a harvest it is a line in its log; by hand it is an exit code."""
     clock, books = Clock(tmp_path / "offset"), tmp_path / "harvest" / "m" / FILES
     clock.at("2030-06-01T11:20:00")
-    table = node.settings()
+    table = node.settings(**Sender.usual)
     node.known_hosts.write_text("")
     with media_held_after(books) as (media, may_go_on):
         one = "extend_workers = 1"

@@ -22,6 +22,7 @@ from tests.support.needs import program
 from tests.support.node import ParamikoNode
 from tests.support.shipped import Sender, assert_merged, receive
 from tests.support.worlds.wires import TcpWire
+from tools.shipping.settings import PARAMIKO, PROGRAM
 
 CALLS = {  # how many kills of each kind, by hash and by receipt, unless SHEAF_SWEEP=all
     "rename": (2, 0),  # books are closed, files gathered, a plan published
@@ -35,6 +36,7 @@ CALLS = {  # how many kills of each kind, by hash and by receipt, unless SHEAF_S
     "unlinkat": (1, 2),  # what is left of a batch
 }
 BY_PATH = ("rename", "mkdir", "rmdir", "openat", "unlink")  # of which Python makes others too
+OURS_ONLY = ("-b", "execve")  # ssh, where it is used, makes its own calls undisturbed
 AT_ONCE = 2
 FILE_BYTES = 100_000
 CONNECTIONS_BYTES = 80_000  # what several of them say without any file
@@ -49,8 +51,8 @@ class Kill(NamedTuple):
 class Scene:
     """One node for all; each sender has a folder of its own there."""
 
-    def __init__(self, folder: Path, node: ParamikoNode) -> None:
-        self._folder, self._node = folder, node
+    def __init__(self, folder: Path, node: ParamikoNode, ssh: str) -> None:
+        self._folder, self._node, self._ssh = folder, node, ssh
         self._lock = Lock()  # for the file that says where the node is known
         self.is_told_by_hash = node.runs_sha256sum
 
@@ -61,7 +63,8 @@ class Scene:
     def sender(self, name: str, port: int) -> Sender:
         here, known = self._folder / name, self._folder / f"{name}.known"
         (self.place(name) / "raw").mkdir(parents=True)
-        changes = {"port": port, "folder": f"{self._node.remote}/{name}", "known_hosts": known}
+        folder = f"{self._node.remote}/{name}"
+        changes = {"port": port, "folder": folder, "known_hosts": known, "ssh": self._ssh}
         with self._lock:
             volume_mb = 1.5 * FILE_BYTES / 1e6
             sender = Sender(here, self._node, volume_mb=volume_mb, connections=1, **changes)
@@ -80,11 +83,15 @@ class Scene:
         return TcpWire(self._node.host, self._node.port)
 
 
-@pytest.fixture(params=[True, False], ids=["by hash", "by receipt"])
+@pytest.fixture(
+    params=[(True, PROGRAM), (False, PROGRAM), (True, PARAMIKO)],
+    ids=["by hash", "by receipt", "by hash, paramiko"],
+)
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
+    shell, ssh = request.param
     (tmp_path / "node").mkdir()
-    with ParamikoNode(tmp_path / "node", shell=request.param) as node:
-        yield Scene(tmp_path, node)
+    with ParamikoNode(tmp_path / "node", shell=shell) as node:
+        yield Scene(tmp_path, node, ssh)
 
 
 def test_a_kill_at_any_system_call_loses_nothing(scene: Scene, tmp_path: Path) -> None:
@@ -110,7 +117,7 @@ def undisturbed(scene: Scene, folder: Path) -> list[Kill]:
     with scene.wire() as wire:
         sender = scene.sender("undisturbed", wire.port)
         scene.prepare(sender)
-        words = ["-f", "-qqq", "-o", str(trace), "-e", f"trace={','.join(CALLS)}"]
+        words = ["-f", "-qqq", "-o", str(trace), "-e", f"trace={','.join(CALLS)}", *OURS_ONLY]
         code, process = run(sender.folder / "said", [program("strace"), *words, *sender.command()])
     assert code == 0, process.log
     found = steps(trace.read_text())
@@ -145,7 +152,8 @@ def survived(scene: Scene, kill: Kill, name: str) -> tuple[int, str]:
         sender = scene.sender(name, wire.port)
         scene.prepare(sender)
         what = f"{kill.call}:signal=SIGKILL:when={kill.number}"
-        code, process = run(sender.folder / "said", [*injected(what), *sender.command()])
+        command = [*injected(what), *OURS_ONLY, *sender.command()]
+        code, process = run(sender.folder / "said", command)
         assert code in (-9, 0), process.log
         try:
             assert_completed(sender, scene.place(name), wire)

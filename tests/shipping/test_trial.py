@@ -10,13 +10,19 @@ import pytest
 from tests.faults.injection import small_disk
 from tests.support.node import Node, ParamikoNode, SshdNode
 from tests.support.ports import closed_port
-from tests.support.shipped import Sender, new_node, nodes, raw, receive, unpacked
+from tests.support.shipped import WAYS, Sender, new_node, nodes, raw, receive, unpacked
 from tests.support.worlds.wires import CutWire
 from tools.commands import batches as shipping
 from tools.errors import NoRoom, Unavailable, Unreachable, UsageError
 from tools.shipping import sender as lane
 
 KINDS = ("sshd", "restricted", "paramiko", "restricted plain paramiko")
+
+
+@pytest.fixture(params=WAYS, autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the program ssh, and by paramiko."""
+    monkeypatch.setattr(Sender, "usual", {"ssh": request.param})
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.shipping.volume import Member, MemberLost, Volume, cut, room
+from tools.shipping.volume import Member, MemberLost, Volume, cut, header, room
 
 NAMES = ("en/dog/image/0.jpg", "fr/é" + "t" * 90 + "é/audio/1.ogg", "[@r@IsA@,@c@en@a@]/0.gif")
 
@@ -101,3 +101,14 @@ def test_a_file_that_has_changed_is_named(tmp_path: Path, change: str) -> None:
     with pytest.raises(MemberLost) as caught:
         read(volume, tmp_path)
     assert caught.value.member == member
+
+
+@pytest.mark.parametrize(
+    "path", ["a", "en/büffel/image/0.jpg", "x" * 100, "x" * 101, "ü" * 50, "ü" * 51, "a\udcff"]
+)
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 8**11 - 1, 8**11])
+def test_a_header_is_what_tarfile_makes(path: str, size: int) -> None:
+    info = tarfile.TarInfo(path)
+    info.size, info.mode = size, 0o644
+    expected = info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+    assert header(Member(path, size, "")) == expected

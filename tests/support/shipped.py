@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -36,6 +36,7 @@ from tools.media.ledger_lines import BOOKS, CREDITS, FILES, SEARCHES
 from tools.settings import Settings
 from tools.shipping.batch import CONTENT
 from tools.shipping.outbox import FOLDER, SHIPPED
+from tools.shipping.settings import PARAMIKO, PROGRAM
 from tools.transport import Shipped, Transport
 
 HARVEST = "3f2a9c10" + "0" * 24
@@ -52,15 +53,21 @@ def at_once(work: Callable[[], None]) -> None:
     work()
 
 
+WAYS = (PROGRAM, PARAMIKO)
+
+
 class Sender:
-    """A harvest in a folder of its own that ships to a node. `changes` are of [transport]."""
+    """A harvest in a folder of its own that ships to a node. `changes` are of [transport], as are
+    those that all of a test have in common."""
+
+    usual: ClassVar[dict[str, object]] = {}
 
     def __init__(self, folder: Path, node: Node, /, **changes: object) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.state, self.media = folder, folder / "state", folder / "m"
         self.config = folder / "sheaf.toml"
         small: dict[str, object] = {"volume_mb": VOLUME_MB, "receipt_s": 0}
-        self.config.write_text(node.settings(**(small | changes)), encoding="utf-8")
+        self.config.write_text(node.settings(**(small | self.usual | changes)), encoding="utf-8")
         self.files: dict[str, str] = {}  # all that were ever harvested: SHA-256 by path
         self.stop = Event()
 

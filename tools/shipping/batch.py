@@ -81,8 +81,9 @@ class Batch:
 
     def erase(self, volume: Volume) -> None:
         """Its own; what lies elsewhere is not the batch's to erase."""
+        content = self.content
         for member in volume.members if self.kind == MEDIA else ():
-            (self.content / member.path).unlink(missing_ok=True)
+            (content / member.path).unlink(missing_ok=True)
 
     def erase_proven(self) -> None:
         """A crash may have come between the mark and the deed."""

@@ -216,23 +216,19 @@ class Outbox:
         content = folder / CONTENT
         listed = _listed(content / FILES)
         for member in listed:
-            self._move(member.path, content)
+            _move(self._media / member.path, content / member.path)
+        for parent in {member.path.rpartition("/")[0] for member in listed}:
+            self._prune(self._media / parent)
         books = [_weighed(content, name) for name in BOOKS if (content / name).exists()]
         Batch(folder, _now(), cut([*listed, *books], self._volume_bytes), []).save()
-
-    def _move(self, path: str, content: Path) -> None:
-        """What is not here any more has been moved before, or is found missing when it is sent."""
-        source, target = self._media / path, content / path
-        if source.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source.replace(target)
-            self._prune(source.parent)
 
     def _prune(self, folder: Path) -> None:
         """Empty folders take room too."""
         while folder != self._media:
             try:
                 folder.rmdir()
+            except FileNotFoundError:
+                pass  # it went before; those above it may be empty
             except OSError:
                 return
             folder = folder.parent
@@ -248,6 +244,16 @@ class Outbox:
         return StopHarvest(
             f"{self._folder} cannot be used ({error.strerror}): fix this, then start again"
         )
+
+
+def _move(source: Path, target: Path) -> None:
+    """What is not here any more has been moved before, or is found missing when it is sent."""
+    try:
+        source.replace(target)
+    except FileNotFoundError:
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(target)
 
 
 def _clear(folder: Path) -> None:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..base.bounds import DAY_S, bounded, require
+from ..base.bounds import DAY_S, bounded, require, require_one_of
 from ..base.credentials import one_secret
 from ..network.settings import PROXY_SCHEMES, require_proxy
 
 PASSPHRASE_VARIABLE = "SHEAF_TRANSPORT_PASSPHRASE"  # noqa: S105
 PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
 SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
+AUTO, PROGRAM, PARAMIKO = "auto", "program", "paramiko"
+"""Who speaks SSH."""
 TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
 
 
@@ -29,6 +31,7 @@ class TransportSettings:
     every_hours: int = 3
     proxy: str = ""
     jump: str = ""
+    ssh: str = AUTO
     connections: int = bounded(2, above=0, most=100)
     outbox_mb: float = bounded(10_000.0, above=0, most=10**12)
     timeout_s: float = bounded(30.0, above=0, most=DAY_S)
@@ -72,6 +75,14 @@ class TransportSettings:
         require("@" not in self.proxy, sentence, f"{where}proxy")
         if self.proxy_url:
             require_proxy(f"{where}proxy", self.proxy_url, TUNNEL_SCHEMES)
+        require_one_of(f"{where}ssh", self.ssh, (AUTO, PROGRAM, PARAMIKO))
+        others = {
+            "a proxy": self.proxy_url,
+            "a jump host": self.jump,
+            "a passphrase": self.passphrase,
+        }
+        for what, value in others.items() if self.ssh == PROGRAM else ():
+            require(not value, f'{what} is for ssh = "auto" or "paramiko"', f"{where}ssh")
         if self.jump:
             require(_is_login(self.jump), f"{where}jump must be like user@host:port")
 

@@ -23,11 +23,12 @@ from paramiko.sftp import (
 )
 
 from ..errors import NoRoom
-from .pipeline import CHUNK, Pipeline, Refused, Requests
+from .pipeline import CHUNK, Pipeline, Refused
+from .program import Program, is_meant
 from .settings import TransportSettings
-from .ssh import WINDOW, Login
+from .ssh import Login
+from .way import MOST_TEXT, Way
 
-MOST_TEXT = 2**20  # bytes of a small file that is read
 EMPTY = hashlib.sha256().hexdigest()
 HASHERS = ("openssl dgst -sha256 -r {0}", "sha256sum -- {0} || shasum -a 256 -- {0}")
 """The first uses what the processor has for it, which makes it several times as fast."""
@@ -39,24 +40,21 @@ class Node:
 
     def __init__(self, settings: TransportSettings) -> None:
         self._timeout_s = settings.timeout_s
-        self._login = Login(settings)
-        self.place = self._login.place
+        self._way: Way = Program(settings) if is_meant(settings) else Login(settings)
+        self.place = self._way.place
         self._hashers = list(HASHERS)
         self.replaces_files = True  # by a rename, until it is seen that it cannot
-        self._sftp: Any  # it is called where it has no types
         try:
-            with self._translating("offers no SFTP"):
-                self._sftp = Requests.from_transport(self._login.transport, WINDOW)
-                self._sftp.get_channel().settimeout(settings.timeout_s)
+            self._sftp: Any = self._way.sftp()  # it is called where it has no types
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        self._login.close()
+        self._way.close()
 
     def _translating(self, what: str) -> AbstractContextManager[None]:
-        return self._login.translating(what)
+        return self._way.translating(what)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -130,7 +128,7 @@ class Node:
             attributes = paramiko.SFTPAttributes()
             handle = self._sftp._request(CMD_OPEN, path, flags, attributes)[1].get_binary()
             try:
-                pipeline = Pipeline(self._sftp, handle, self._timeout_s, self._login.close)
+                pipeline = Pipeline(self._sftp, handle, self._timeout_s, self._way.close)
                 pipeline.write(chunks, begin)
                 pipeline.sync()
             except Refused as error:  # what was written behind it hides the gap
@@ -150,12 +148,15 @@ class Node:
 
     def free(self, folder: str) -> int | None:
         """Bytes we may still write there; None if the node does not say."""
-        try:
-            _, answer = self._sftp._request(CMD_EXTENDED, "statvfs@openssh.com", folder)
+        with self._translating("does not say its room"):
+            try:
+                _, answer = self._sftp._request(CMD_EXTENDED, "statvfs@openssh.com", folder)
+            except TimeoutError:
+                raise
+            except OSError:  # its answer is no
+                return None
             _, fragment, _, _, available = (answer.get_int64() for _ in range(5))
             return int(fragment * available)
-        except (OSError, paramiko.SSHException):
-            return None
 
     def hash_of(self, path: str, size: int) -> str | None:
         """The node's own SHA-256; None where no command may be run."""
@@ -176,21 +177,7 @@ class Node:
         return None
 
     def _run_hash(self, command: str, size: int) -> str | None:
-        transport = self._login.transport
-        try:
-            session = transport.open_session(timeout=self._timeout_s)
-        except paramiko.ChannelException:
-            return None
-        with session:
-            session.settimeout(self._timeout_s + size / SLOWEST_HASH)
-            try:
-                session.exec_command(command)
-            except paramiko.SSHException:
-                if transport.is_active():
-                    return None
-                raise
-            session.shutdown_write()  # where SFTP is forced upon every command, it ends by this
-            words = session.makefile("rb").read(MOST_TEXT).split()
+        words = self._way.run(command, self._timeout_s + size / SLOWEST_HASH).split()
         # A name with odd characters is announced by a backslash before the hash.
         found = words[0].decode(errors="replace").lstrip("\\") if words else ""
         return found if len(found) == 64 and set(found) <= set("0123456789abcdef") else None

@@ -1,34 +1,24 @@
-"""The way to the receiving node: over a proxy and a jump host, to a host whose key we know.
-
-Promise: only hosts whose key stands in our own known_hosts are spoken to, and no other key is ever
-accepted by itself. Errors say what to do next: `Unavailable` may pass by itself, `Unreachable`
-needs a human. No secret is in any of them.
-"""
+"""The way to the receiving node by paramiko: through a proxy and over a jump host, if need be."""
 
 from __future__ import annotations
 
-import logging
 import re
 import socket
-import stat
 import time
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from contextlib import suppress
+from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import paramiko
 import socks
 
-from ..errors import HarvestError, Unavailable, Unreachable
-from .settings import PASSPHRASE_VARIABLE, TransportSettings
-
-logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # what matters of it is in our errors
+from .pipeline import Requests
+from .settings import TransportSettings
+from .way import CIPHERS, MOST_TEXT, Way, private_key
 
 WINDOW = 2**27
 LONGEST_HEAD = 2**14  # bytes of a proxy's answer
-CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
 PROXY_TYPES = {
     "socks5": socks.SOCKS5,
     "socks5h": socks.SOCKS5,
@@ -37,23 +27,22 @@ PROXY_TYPES = {
 }
 
 
-class Login:
-    """A connection, open until it is closed."""
+class Login(Way):
+    """One connection, for files and commands."""
 
     def __init__(self, settings: TransportSettings) -> None:
-        self._settings = settings
-        self.place = f"{settings.user}@{settings.host}:{settings.port}"
+        super().__init__(settings)
         self._clients: list[paramiko.SSHClient] = []
         try:
             with self.translating("cannot be reached"):
-                self.transport = _transport(self._connected())
+                self._transport = _transport(self._connected())
         except BaseException:
             self.close()
             raise
 
     def _connected(self) -> paramiko.SSHClient:
         """Through the proxy, if there is one, and over the jump host, if there is one."""
-        settings, key = self._settings, self._key()
+        settings, key = self._settings, private_key(self._settings)
         way: Any = None
         if settings.jump:
             jump = urlsplit(f"ssh://{settings.jump}")
@@ -112,63 +101,34 @@ class Login:
         )
         return client
 
-    def _key(self) -> paramiko.PKey | None:
-        file = self._settings.key_file
-        if file is None:
-            return None
-        if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise Unreachable(f"{file} is a private key but others can read it: chmod 600 {file}")
+    def sftp(self) -> Requests:
+        with self.translating("offers no SFTP"):
+            opened: Any = Requests.from_transport(self._transport, WINDOW)
+            opened.get_channel().settimeout(self._settings.timeout_s)
+            found: Requests = opened
+            return found
+
+    def run(self, command: str, seconds: float) -> bytes:
         try:
-            phrase: Any = self._settings.passphrase.encode() or None  # its types want a text
-            key: paramiko.PKey = paramiko.PKey.from_path(file, phrase)
-        except Exception as error:  # its text may hold what the file holds
-            text = f"{file} cannot be used as a private key ({type(error).__name__})"
-            raise Unreachable(f"{text}: check the file and {PASSPHRASE_VARIABLE}") from None
-        return key
+            session = self._transport.open_session(timeout=self._settings.timeout_s)
+        except paramiko.ChannelException:
+            return b""
+        with session:
+            session.settimeout(seconds)
+            try:
+                session.exec_command(command)
+            except paramiko.SSHException:
+                if self._transport.is_active():
+                    return b""
+                raise
+            session.shutdown_write()  # where SFTP is forced upon every command, it ends by this
+            said: bytes = session.makefile("rb").read(MOST_TEXT)
+            return said
 
     def close(self) -> None:
         while self._clients:
             with suppress(Exception):
                 self._clients.pop().close()
-
-    @contextmanager
-    def translating(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except HarvestError:
-            raise
-        except (OSError, EOFError, paramiko.SSHException, ValueError) as error:
-            self._judge(what, error)
-
-    def _judge(self, what: str, error: Exception) -> NoReturn:
-        """In one sentence, and by what to do next."""
-        match error:
-            case paramiko.BadHostKeyException():
-                raise Unreachable(
-                    f"{error.hostname} shows another host key than known_hosts holds: somebody may "
-                    "be in between; nothing was sent. Compare the fingerprint on the node"
-                ) from None
-            case paramiko.AuthenticationException() | paramiko.PasswordRequiredException():
-                raise Unreachable(f"{self.place} does not let us in: check user and key") from None
-            case paramiko.SSHException() if "not found in known_hosts" in str(error):
-                name = str(error).split("'")[1]  # it may be the jump host
-                raise Unreachable(
-                    f"the host key of {name} does not stand in {self._settings.known_hosts}: "
-                    f"nothing was sent. Add it, as {name}"
-                ) from None
-            case FileNotFoundError() | PermissionError() if error.filename is not None:
-                raise Unreachable(f"cannot read {error.filename}: {error.strerror}") from None
-            case PermissionError():
-                raise Unreachable(f"{self.place} {what}: {error.strerror}") from None
-            case paramiko.ssh_exception.NoValidConnectionsError() | socket.gaierror():
-                raise Unavailable(
-                    f"{self.place} {what} ({_reason(error)}): see whether it is running, and "
-                    "whether host and port are right"
-                ) from None
-            case TimeoutError():
-                text = f"nothing arrived for {self._settings.timeout_s:.0f} s"
-                raise Unavailable(f"{self.place} {what}: {text}") from None
-        raise Unavailable(f"{self.place} {what}: {_reason(error)}") from None
 
 
 def tunnel_by_http(proxy: SplitResult, host: str, port: int, timeout_s: float) -> socket.socket:
@@ -207,13 +167,3 @@ def _transport(client: paramiko.SSHClient) -> paramiko.Transport:
     if transport is None:
         raise paramiko.SSHException("the connection is closed")
     return transport
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, socks.ProxyError):  # its text may hold what the proxy was told
-        return f"the proxy does not help ({type(error).__name__})"
-    if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
-        error = next(iter(error.errors.values()))  # one for each address; it has no reason itself
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()).rstrip(": ") or "the connection was cut off"
