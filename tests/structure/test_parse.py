@@ -118,10 +118,14 @@ def test_what_no_parser_has_seen(
         worker(task(name, content, of))
 
 
-def test_a_name_that_is_no_text(worker: Parse, shelf: Shelf) -> None:
+def test_a_name_that_is_no_text(
+    worker: Parse, shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     shelf["\udcff.txt"] = b"17"
     done = worker(task("\udcff.txt", b"17"))
     assert isinstance(done.records, ParsedDocument) and done.records.json == b'{"n":17}'
+    assert "parser" in caplog.text and caplog.text.encode(), "of what it says"
 
 
 def test_built_in_and_without_an_export(worker: Parse) -> None:

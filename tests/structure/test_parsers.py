@@ -16,7 +16,7 @@ from tests.structure.conftest import Bench
 from tests.structure.paper import locked_pdf, pdf_of, ruled, scan_of, text_at
 from tests.support import needs
 from tests.support.real import real
-from tools.errors import GiveUp, UsageError
+from tools.errors import GiveUp
 from tools.structure.parsers import ocr
 from tools.structure.registry import Limits, Parsers, Rule
 from tools.structure.sandbox import Sandbox
@@ -289,8 +289,8 @@ def alone(raw: bytes, parser: str, **options: Any) -> Any:
 
 def test_without_tesseract_the_user_learns_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(UsageError, match=r"apt install tesseract-ocr"):
-        ocr.RawParser()
+    with pytest.raises(GiveUp, match=r"apt install tesseract-ocr"):
+        ocr.RawParser().parse(b"a scan", {})
 
 
 def words(text: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from ..base.say import say
-from ..errors import Fatal, UsageError
+from ..errors import Fatal, NothingHarvested
 from ..sample.seed_bank import TRUTH
 from ..structure.status import failures_in
 from .harvest import load_settings
@@ -25,13 +25,9 @@ def run_seed_bank(run: Callable[[Any], int], options: Any) -> int:
     typed, said = options.typed, []
     for name in TRUTH:
         options.name, options.typed = name, [*typed, name]
-        try:
+        with suppress(NothingHarvested):  # what failed is told with its reason
             run(options)
-            said += [_verdict(name, load_settings(options))] if not options.dry_run else []
-        except UsageError as error:
-            if SCANS not in str(error):
-                raise
-            said.append(f"{name}: left out: {error}")
+        said += [_verdict(name, load_settings(options))] if not options.dry_run else []
     if said and not options.quiet:
         say("\n".join([*said, MORE]))
     return 0

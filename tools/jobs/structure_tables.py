@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..base.credentials import hidden
+from ..base.text import amount
 from ..engine.pools import Pools
 from ..errors import StateDamaged
 from ..settings import Settings
@@ -80,7 +81,8 @@ class Tables(NamedTuple):
         for change in dict.fromkeys(rowing.changes):
             logger.warning("%s", change)
         for table, number in rowing.problems.items():
-            logger.warning("%s: %d values did not fit: see the table _problems", table, number)
+            values = amount(number, "value")
+            logger.warning("%s: %s did not fit: see the table _problems", table, values)
         unmatched = {name.removeprefix(UNMATCHED): count for name, count in tally.items()}
         for warning in never_matched(self.file, unmatched, tally.get(EXPORTED, 0)):
             logger.warning("%s", warning)

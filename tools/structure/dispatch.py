@@ -169,8 +169,9 @@ class _Stretch:
         rule = self._of._rules.rule_for(item.source, item.type)
         if rule is None:
             ending = PurePosixPath(item.source).suffix
-            self._of._tell(f"*{ending}" if ending else item.source, "no parser is declared for it")
-            self._tally["without parser"] += 1
+            kind = f"*{ending}" if ending else item.type or "what has no ending in its name"
+            self._of._tell(kind, "no parser is declared for it")
+            self._count("without parser")
             return True
         if was and item.version and was.version == item.version:
             return True
@@ -178,9 +179,14 @@ class _Stretch:
             raw = self._source.read(item.place) if item.raw is None else item.raw
         except (GiveUp, RetryLater) as error:
             self._of._tell(item.source, error)
-            self._tally["unreadable"] += 1
+            self._count("unreadable")
             return True
         return self._sight(item, rule, raw, was)
+
+    def _count(self, what: str) -> None:
+        """Not of a source that is seen whole in every round: it would be counted again."""
+        if not self._source.is_whole:
+            self._tally[what] += 1
 
     def _sight(self, item: Item, rule: Rule, raw: bytes, was: Known | None) -> bool:
         hash = hashlib.sha256(raw).hexdigest()

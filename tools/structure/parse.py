@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from ..base.text import clipped, one_line, storable
+from ..base.text import clipped, one_line, plain, storable
 from ..engine.stage import Done, Task
 from ..errors import GiveUp
 from .hosts import Hosts
@@ -100,7 +100,7 @@ class Parse:
             return self._failed(script, raw, hash, failure)
         if parsed.said:
             said = clipped(one_line(parsed.said), LONGEST_SAID)
-            log.info("%s: parser %s says: %s", raw.source, script.name, said)
+            log.info("%s: parser %s says: %s", plain(raw.source), script.name, said)
         tried = (hash, raw.source, script.name, script.hash, time.time())
         found = ParsedDocument(*tried, parsed.seconds, len(content), parsed.json, parsed.memory)
         spent = {f"parse ms {script.name}": round(parsed.seconds * 1000)}

@@ -17,7 +17,7 @@ from io import BytesIO
 from typing import Any
 
 from ...base.text import one_line
-from ...errors import GiveUp, UsageError
+from ...errors import GiveUp
 from .pdf import opened
 
 LANGUAGE = re.compile(r"[A-Za-z0-9_/-]{1,40}")
@@ -40,12 +40,12 @@ class RawParser:
         self._languages = "+".join(languages)
         self._dpi = dpi
         self._program = shutil.which("tesseract") or ""
-        if not self._program:
-            raise UsageError("tesseract is not installed: apt install tesseract-ocr")
 
     def parse(self, raw: bytes, about: Mapping[str, Any]) -> dict[str, Any]:
         if not raw:
             raise GiveUp("empty")
+        if not self._program:
+            raise GiveUp("tesseract is not installed: apt install tesseract-ocr")
         until = time.monotonic() + PART * float(about.get("seconds", LONGEST_S))
         pages: list[dict[str, Any]] = []
         for picture in self._pictures(raw):
