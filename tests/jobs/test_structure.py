@@ -285,6 +285,13 @@ def test_a_table_is_archived_where_a_type_cannot_change(register: Register) -> N
     assert any(name.startswith("report_2") for (name,) in tables)
 
 
+def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> None:
+    register.round()
+    with pytest.raises(UsageError, match="no table 'reprot' .* did you mean 'report'?"):
+        register.round(only_stage="export", archive=["company", "reprot"])
+    assert register.is_true()
+
+
 def test_strict_refuses_documents_with_values_that_do_not_fit(register: Register) -> None:
     register.edit("register.toml", "priority = 2", "priority = 2\nstrict = true")
     register.edit("raw/b.html", "<dd>2015-02-01</dd>", "<dd>someday</dd>")
