@@ -287,7 +287,7 @@ def test_a_table_is_archived_where_a_type_cannot_change(register: Register) -> N
 
 def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> None:
     register.round()
-    with pytest.raises(UsageError, match="no table 'reprot' .* did you mean 'report'?"):
+    with pytest.raises(UsageError, match=r"no table 'reprot' .*; did you mean 'report'\?"):
         register.round(only_stage="export", archive=["company", "reprot"])
     assert register.is_true()
 
