@@ -185,6 +185,36 @@ def test_a_rule_that_is_edited_parses_its_documents_again(register: Register) ->
     assert register.is_true()
 
 
+def test_a_rule_that_is_gone_for_a_while_makes_no_failures(register: Register) -> None:
+    register.round()
+    register.edit("register.toml", 'match = "*.html"', 'match = "*.nothing"')
+    register.edit("parsers/company.py", "import Selector", "import Selector  # edited")
+    register.round()
+    assert register.failures == {}
+    assert register.is_true()
+
+
+def test_what_waited_for_a_parser_that_went_is_parsed_when_it_returns(register: Register) -> None:
+    register.round(only_stage="dispatch")
+    register.edit("register.toml", 'match = "*.html"', 'match = "*.nothing"')
+    register.round()
+    assert {*register.failures.values()} == {"no parser of the job matches its name or type"}
+    register.edit("register.toml", 'match = "*.nothing"', 'match = "*.html"')
+    register.round()
+    assert register.failures == {}
+    assert register.is_true()
+
+
+def test_a_copy_is_read_by_the_rule_of_its_own_name(register: Register) -> None:
+    shutil.copy(register.structures / "raw/a-reports.json", register.structures / "raw/z.jsn")
+    register.edit("register.toml", 'match = "*.json"', 'match = "*.js*n"')
+    register.round(only_stage="dispatch")
+    register.edit("register.toml", 'match = "*.js*n"', 'match = "*.jsn"')
+    register.round()
+    assert register.failures == {}
+    assert register.is_true()
+
+
 def test_documents_that_another_parser_reads_now_are_parsed_again(register: Register) -> None:
     register.edit("register.toml", 'match = "*.json"', 'match = "*-reports.json"')
     register.edit("register.toml", 'match = "*.pdf"', 'match = "*"')
@@ -253,6 +283,13 @@ def test_a_table_is_archived_where_a_type_cannot_change(register: Register) -> N
     assert {row[0] for row in register.rows("report", "year")} == {None}
     tables = register.rows("sqlite_master", "name")
     assert any(name.startswith("report_2") for (name,) in tables)
+
+
+def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> None:
+    register.round()
+    with pytest.raises(UsageError, match=r"no table 'reprot' .*; did you mean 'report'\?"):
+        register.round(only_stage="export", archive=["company", "reprot"])
+    assert register.is_true()
 
 
 def test_strict_refuses_documents_with_values_that_do_not_fit(register: Register) -> None:

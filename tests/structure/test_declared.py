@@ -116,6 +116,7 @@ parser = "html"
             'memory = "much"\n' + SMALLEST,
             "memory: must be like \"512 MB\" or 90 (bytes), not 'much'",
         ),
+        ('memory = "1 kB"\n' + SMALLEST, "memory: no parser starts with less than 32 MB"),
         ("memory = 0\n" + SMALLEST, 'memory: must be like "512 MB" or 90 (bytes), not 0'),
         (
             'at = "noon"\n' + SMALLEST,

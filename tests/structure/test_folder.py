@@ -48,6 +48,8 @@ def raw(tmp_path: Path) -> Path:
         ("raw/?.html", 1),
         ("raw/[az].*", 2),
         ("raw/[!a].*", 1),
+        ("raw/?/x*", 1),
+        ("raw/[茗-茷]/*", 1),
         ("*/a.html", 1),
         ("raw/a.html/**", None),
     ],
@@ -213,3 +215,13 @@ def test_files_that_did_not_change_cost_little(tmp_path: Path) -> None:
 
 def test_young_files_are_those_of_a_moment_ago() -> None:
     assert 1 < module.YOUNG_S < 60
+
+
+def test_a_pattern_that_cannot_be_is_told(raw: Path) -> None:
+    with pytest.raises(UsageError, match="no pattern of names: bad character range z-a"):
+        source_of(raw.parent, "raw/[z-a]*")
+
+
+def test_a_backslash_in_a_pattern_is_one(raw: Path) -> None:
+    put(raw / "\\x", b"odd")
+    assert names(source_of(raw.parent, "raw/[\\]*")) == ["raw/\\x"]

@@ -43,6 +43,10 @@ HOSTILE: dict[str, tuple[str, str | tuple[str, ...]]] = {
         "more than 100 MB of memory",
     ),
     "eats memory at once": ("return len(bytearray(1 << 34))", "more than 100 MB of memory"),
+    "has no memory for JSON": (
+        "import orjson\norjson.loads(b'[' + b'1,' * 12_000_000 + b'1]')",
+        "more than 100 MB of memory",
+    ),
     "eats shared memory": (
         "import mmap\nx = []\n"
         "while True: x.append(mmap.mmap(-1, 1 << 20)); x[-1].write(bytes(1 << 20))",

@@ -148,3 +148,9 @@ def test_a_character_lost_or_put_somewhere_is_read_or_told(
         read_json(file)
     except UsageError as error:
         assert all(line.startswith("one.json: ") for line in str(error).splitlines())
+
+
+@pytest.mark.timeout(10)
+def test_a_device_that_never_ends_is_refused() -> None:
+    with pytest.raises(UsageError, match="/dev/zero is a device: give a file"):
+        read_json(Path("/dev/zero"))

@@ -107,7 +107,6 @@ def test_a_source_that_changed_meanwhile_brings_it_under_another_name(
     [
         ("1.txt", b"", SOURCE, "empty"),
         ("3.txt", b"3", SOURCE, "3.txt is gone"),
-        ("x.odd", b"3", SOURCE, "no parser of the job matches"),
         ("1.txt", b"17", "csv:x", "its source csv:x is no longer one of the job's"),
     ],
 )
@@ -116,6 +115,12 @@ def test_what_no_parser_has_seen(
 ) -> None:
     with pytest.raises(GiveUp, match=reason):
         worker(task(name, content, of))
+
+
+def test_what_there_is_no_parser_for_waits_for_one(worker: Parse) -> None:
+    done = worker(task("x.odd", b"3"))
+    assert (done.to, done.reason) == ("failed", "no parser of the job matches its name or type")
+    assert isinstance(done.records, UnparsedDocument) and done.records.parser == ""
 
 
 def test_a_name_that_is_no_text(

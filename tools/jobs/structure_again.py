@@ -25,7 +25,10 @@ logger = logging.getLogger(__name__)
 
 RULES = "rules"  # which parser reads what, as it was when all documents were last compared
 BY_PARSER = "SELECT DISTINCT parser, parser_hash FROM {}"
-OF_PARSER = "SELECT hash FROM {} WHERE parser = ? AND parser_hash = ?"
+OF_PARSER = (
+    "SELECT {0}.hash, {0}.source, note FROM {0} LEFT JOIN source USING (hash) "
+    "WHERE parser = ? AND parser_hash = ?"
+)
 OLDER = "SELECT hash FROM document WHERE at < ?"
 PARSED = "SELECT document.hash, parser, note FROM document JOIN source USING (hash)"
 NAMED = "SELECT hash, name FROM source"
@@ -68,9 +71,17 @@ class Again:
         for table, pool in (("document", "finished"), ("failure", "failed")):
             for parser, hash_ in [*self._documents.select(BY_PARSER.format(table))]:
                 if (parser, hash_) not in now:
-                    of = self._hashes(OF_PARSER.format(table), parser, hash_)
-                    found += self._reopen(parse, of, pool)
+                    of = self._documents.select(OF_PARSER.format(table), parser, hash_)
+                    found += self._reopen(parse, self._with_rule(of), pool)
         return found + self._by_rules(parse)
+
+    def _with_rule(self, rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+        """What no rule reads any more stays as it is: to be tried would make it a failure."""
+        for hash_, source, note in rows:
+            raw = None if note is None else raw_of(str(note))
+            known = (str(source), None) if raw is None else (raw.source, raw.type)
+            if self._parsers.rule_for(*known) is not None:
+                yield str(hash_)
 
     def _scripts(self) -> Iterator[tuple[str, str]]:
         for rule in self._parsers.rules:
@@ -101,5 +112,5 @@ class Again:
         return (str(hash_) for (hash_,) in self._documents.select(question, *values))
 
     def _reopen(self, stage: Stage, hashes: Iterable[str], pool: str) -> int:
-        uris = [uri_of(self._structure.name, each) for each in hashes]
+        uris = [uri_of(self._structure.name, each) for each in dict.fromkeys(hashes)]
         return self._pools.reopen_named(stage, uris, pool)

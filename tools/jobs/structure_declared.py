@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..base.credentials import hidden
-from ..base.text import duration
+from ..base.text import did_you_mean, duration
 from ..errors import UsageError
 from ..layers.settings import database_of
 from ..settings import Settings
@@ -127,5 +127,11 @@ def tables_archived(settings: Settings, names: Sequence[str] = ()) -> Sequence[s
     if export is None or not (place := place_in(settings, export)).is_there():
         return ()
     with closing(place.opened()) as target:
+        others = [name for name in names if name not in export.tables]
+        for unknown in sorted({*others} - {*target.counts(others)}):
+            hint = did_you_mean(unknown, [*export.tables])
+            raise UsageError(
+                f"no table {unknown!r} of this structure is in {hidden(place.url)}{hint}"
+            )
         moved = target.set_aside(time.strftime(STAMP), names or [*export.tables])
     return [f"the old table {old} is called {new} now" for old, new in moved.items()]

@@ -14,7 +14,7 @@ from ..structure.dispatch import Dispatch
 from ..structure.documents import Documents
 from ..structure.export_line import ExportLine
 from ..structure.hosts import Hosts
-from ..structure.parse import Parse
+from ..structure.parse import NO_RULE, Parse
 from ..structure.queues import hash_of, queue_of
 from ..structure.registry import Parsers
 from ..structure.sources.source import Source
@@ -95,4 +95,5 @@ def _tried(parse: Parse, task: Task) -> Done | GiveUp:
 
 
 def _is_gone(result: Done | GiveUp) -> bool:
-    return isinstance(result, GiveUp) or SUPERSEDED in result.tally
+    """Or nobody reads what has such a name."""
+    return isinstance(result, GiveUp) or SUPERSEDED in result.tally or result.reason == NO_RULE

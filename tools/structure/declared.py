@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..base.mistakes import Mistakes, Section, is_cron, shown
-from ..base.text import did_you_mean, seconds_of
+from ..base.text import did_you_mean, seconds_of, size
 from ..base.toml_file import read_toml
 from ..errors import UsageError
 from ..tables.rows import TooLong
@@ -28,6 +28,7 @@ DOCUMENT = ("source", "hash", "key")
 AGAIN = ("never", "parser", "always")
 TOO_LONG = ("widen", "cut", "fail")
 NAME = re.compile(r"[\w][\w.-]{0,99}")
+LEAST_MEMORY = 32_000_000
 LOWEST, HIGHEST = -1_000_000, 1_000_000  # a priority as people write it
 
 
@@ -129,9 +130,12 @@ def _clock(section: Section) -> tuple[float, str]:
 
 
 def _limits(section: Section, usual: Limits) -> Limits:
+    memory = section.bytes("memory", usual.memory_bytes)
+    if "memory" in section.said and memory < LEAST_MEMORY:
+        section.wrong("memory", f"no parser starts with less than {size(LEAST_MEMORY)}")
     return Limits(
         section.seconds("timeout", usual.timeout_s) or usual.timeout_s,
-        section.bytes("memory", usual.memory_bytes),
+        memory,
         section.bytes("max_json", usual.max_json),
     )
 

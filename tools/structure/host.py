@@ -42,6 +42,7 @@ LONGEST_REASON = 500
 CHUNK = 1 << 16
 ABOVE = 100  # where our own files are: a parser that counts its files up does not meet them
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # as prctl numbers them
+NO_BUFFER = "Not enough memory to allocate buffer"  # so orjson says it, as if the JSON were wrong
 MORE_MEMORY = 1.1  # of what may be resident, as addresses
 METHODS = ("parse", "parser")
 Parse = Callable[[bytes, Mapping[str, Any]], Any]
@@ -129,7 +130,10 @@ class Host:
         except BaseException as error:
             if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
                 return NO_MEMORY, b""
-            return FAILED, _reason(error, self._name).encode("utf-8", "replace")
+            reason = _reason(error, self._name)
+            if NO_BUFFER in reason:
+                return NO_MEMORY, b""
+            return FAILED, reason.encode("utf-8", "replace")
         if len(content) > self._longest:
             return FAILED, f"its answer is longer than {self._longest:,} bytes".encode()
         return WELL, content

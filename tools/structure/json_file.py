@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +68,10 @@ def _decoded(file: Path, most_bytes: int, hook: type[Object] | None) -> Any:
 
 def _text(file: Path, most_bytes: int) -> str:
     try:
-        if file.stat().st_size > most_bytes:
+        facts = file.stat()
+        if stat.S_ISCHR(facts.st_mode):  # some never end
+            raise UsageError(f"{file} is a device: give a file")
+        if facts.st_size > most_bytes:
             raise UsageError(f"{file} is too large: it may have {most_bytes:,} bytes")
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -19,8 +19,9 @@ from ..engine.stage import Done, Task
 from ..errors import GiveUp
 from .hosts import Hosts
 from .raw import Raw, raw_of
-from .registry import Parsers, Rule, Script
+from .registry import Parsers, Rule
 
+NO_RULE = "no parser of the job matches its name or type"
 LONGEST_SAID = 500  # of what a script prints for one document
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,8 @@ class ParsedDocument(NamedTuple):
 
 
 class UnparsedDocument(NamedTuple):
-    """A parser has tried and failed; another edition of it may try again."""
+    """A parser has tried and failed; another edition of it may try again. Without a name: there was
+    none for it."""
 
     hash: str
     source: str
@@ -79,7 +81,7 @@ class Parse:
             raise GiveUp("empty")
         rule = self._parsers.rule_for(raw.source, raw.type)
         if rule is None:
-            raise GiveUp("no parser of the job matches its name or type")
+            return self._failed("", "", raw, hash, GiveUp(NO_RULE))
         content = self._content(raw)
         if hashlib.sha256(content).hexdigest() != hash:
             return Done("finished", tally={"superseded": 1})
@@ -97,7 +99,7 @@ class Parse:
         try:
             parsed = self._hosts.parse(script, content, about)
         except GiveUp as failure:
-            return self._failed(script, raw, hash, failure)
+            return self._failed(script.name, script.hash, raw, hash, failure)
         if parsed.said:
             said = clipped(one_line(parsed.said), LONGEST_SAID)
             log.info("%s: parser %s says: %s", plain(raw.source), script.name, said)
@@ -106,7 +108,7 @@ class Parse:
         spent = {f"parse ms {script.name}": round(parsed.seconds * 1000)}
         return Done(self._then, records=found, tally={f"parsed {script.name}": 1, **spent})
 
-    def _failed(self, script: Script, raw: Raw, hash: str, failure: GiveUp) -> Done:
-        tried = UnparsedDocument(hash, raw.source, script.name, script.hash, time.time())
-        tally = {f"failed {script.name}": 1}
+    def _failed(self, parser: str, edition: str, raw: Raw, hash: str, failure: GiveUp) -> Done:
+        tried = UnparsedDocument(hash, raw.source, parser, edition, time.time())
+        tally = {f"failed {parser}": 1} if parser else {}
         return Done("failed", records=tried, reason=str(failure), tally=tally)

@@ -39,7 +39,7 @@ class FolderSource:
         fixed = next((at for at, each in enumerate(parts) if MAGIC.search(each)), len(parts))
         self._said = "/".join(parts[:fixed]).rstrip("/")
         pattern = "/".join(parts[fixed:]) or "**"
-        self._wanted = re.compile(_expression(pattern).encode(), re.DOTALL)
+        self._wanted = _compiled(pattern, uri)
         self._depth = None if "**" in pattern else pattern.count("/")
         base = (folder / (self._said or ("/" if said.startswith("/") else "."))).resolve()
         self._base = os.fsencode(base).rstrip(b"/") + b"/"
@@ -73,7 +73,7 @@ class FolderSource:
                 is_past = path < after[: len(path)]  # all of it was before
                 if not is_past and (self._depth is None or depth < self._depth):
                     yield from self._files(path, after, depth + 1)
-            elif path > after and self._wanted.fullmatch(path):
+            elif path > after and self._wanted.fullmatch(path.decode("utf-8", "surrogateescape")):
                 facts = self._facts(entry)
                 if facts is not None:
                     yield path, facts
@@ -148,6 +148,13 @@ def _bytes_of(place: str) -> bytes:
     return place.encode()
 
 
+def _compiled(pattern: str, uri: str) -> re.Pattern[str]:
+    try:
+        return re.compile(_expression(pattern), re.DOTALL)
+    except re.error as error:
+        raise UsageError(f"{plain(uri)}: no pattern of names: {error.msg}") from None
+
+
 def _expression(pattern: str) -> str:
     """
     >>> re.fullmatch(_expression("**/*.html"), "a/b.html") is not None
@@ -156,6 +163,6 @@ def _expression(pattern: str) -> str:
     said, last = "", 0
     for piece in PIECE.finditer(pattern):
         said += re.escape(pattern[last : piece.start()])
-        said += PIECES.get(piece[0]) or piece[0].replace("[!", "[^")
+        said += PIECES.get(piece[0]) or piece[0].replace("\\", r"\\").replace("[!", "[^")
         last = piece.end()
     return said + re.escape(pattern[last:])
