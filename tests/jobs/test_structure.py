@@ -317,7 +317,7 @@ def test_values_that_do_not_fit_are_problems(register: Register) -> None:
 def test_documents_that_are_gone_are_not_made_anew(register: Register) -> None:
     register.round()
     (register.state / "documents.db").unlink()
-    with pytest.raises(StateDamaged, match="documents were parsed: bring it back"):
+    with pytest.raises(StateDamaged, match="gone, though 4 documents were parsed: bring it back"):
         register.round()
     assert not (register.state / "documents.db").exists()
 
