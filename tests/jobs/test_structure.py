@@ -285,6 +285,18 @@ def test_a_table_is_archived_where_a_type_cannot_change(register: Register) -> N
     assert any(name.startswith("report_2") for (name,) in tables)
 
 
+def test_a_table_that_is_archived_alone_is_told_to_be_empty(
+    register: Register, caplog: pytest.LogCaptureFixture
+) -> None:
+    register.round()
+    register.round(only_stage="export", archive=["report"])
+    assert "the new one is empty: `structure export NAME --again` fills it" in caplog.messages
+    caplog.clear()
+    register.round(only_stage="export", archive=["report"], again=True)
+    assert not any("is empty" in each for each in caplog.messages)
+    assert register.is_true()
+
+
 def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> None:
     register.round()
     with pytest.raises(UsageError, match=r"no table 'reprot' .*; did you mean 'report'\?"):

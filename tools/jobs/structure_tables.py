@@ -96,6 +96,8 @@ def opened_tables(settings: Settings, arguments: Namespace, past: Past) -> Table
         raise _lost(place.url, export, worked)
     for sentence in tables_archived(settings, arguments.archive) if arguments.archive else ():
         logger.info("%s", sentence)
+        if not arguments.again:
+            logger.warning("the new one is empty: `structure export NAME --again` fills it")
     is_forced = arguments.again or bool(arguments.archive)
     arguments.archive = ()  # the next round has its own
     return Tables(place.opened(), place.url, export, worked, is_forced)
