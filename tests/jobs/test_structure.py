@@ -304,6 +304,18 @@ def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> Non
     assert register.is_true()
 
 
+def test_rows_that_would_be_somebody_elses_are_not_doubled(register: Register) -> None:
+    register.round()
+    register.edit("register.toml", "priority = 2", 'priority = 2\ndocument = "key"')
+    with pytest.raises(UsageError, match=r'document was "source" and is "key" now.* --archive'):
+        register.round(only_stage="export", again=True)
+    assert register.is_true()
+    register.round(only_stage="export", again=True, archive=[*TRUTH])
+    assert register.is_true()
+    assert {name for (name,) in register.rows("person", "_document")} == {"91A"}
+    assert len(register.rows("person")) == 2
+
+
 def test_strict_refuses_documents_with_values_that_do_not_fit(register: Register) -> None:
     register.edit("register.toml", "priority = 2", "priority = 2\nstrict = true")
     register.edit("raw/b.html", "<dd>2015-02-01</dd>", "<dd>someday</dd>")
