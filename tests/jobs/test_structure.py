@@ -285,11 +285,35 @@ def test_a_table_is_archived_where_a_type_cannot_change(register: Register) -> N
     assert any(name.startswith("report_2") for (name,) in tables)
 
 
+def test_a_table_that_is_archived_alone_is_told_to_be_empty(
+    register: Register, caplog: pytest.LogCaptureFixture
+) -> None:
+    register.round()
+    register.round(only_stage="export", archive=["report"])
+    assert "the new one is empty: `structure export NAME --again` fills it" in caplog.messages
+    caplog.clear()
+    register.round(only_stage="export", archive=["report"], again=True)
+    assert not any("is empty" in each for each in caplog.messages)
+    assert register.is_true()
+
+
 def test_a_table_that_is_not_there_cannot_be_archived(register: Register) -> None:
     register.round()
     with pytest.raises(UsageError, match=r"no table 'reprot' .*; did you mean 'report'\?"):
         register.round(only_stage="export", archive=["company", "reprot"])
     assert register.is_true()
+
+
+def test_rows_that_would_be_somebody_elses_are_not_doubled(register: Register) -> None:
+    register.round()
+    register.edit("register.toml", "priority = 2", 'priority = 2\ndocument = "key"')
+    with pytest.raises(UsageError, match=r'document was "source" and is "key" now.* --archive'):
+        register.round(only_stage="export", again=True)
+    assert register.is_true()
+    register.round(only_stage="export", again=True, archive=[*TRUTH])
+    assert register.is_true()
+    assert {name for (name,) in register.rows("person", "_document")} == {"91A"}
+    assert len(register.rows("person")) == 2
 
 
 def test_strict_refuses_documents_with_values_that_do_not_fit(register: Register) -> None:
@@ -317,7 +341,7 @@ def test_values_that_do_not_fit_are_problems(register: Register) -> None:
 def test_documents_that_are_gone_are_not_made_anew(register: Register) -> None:
     register.round()
     (register.state / "documents.db").unlink()
-    with pytest.raises(StateDamaged, match="documents were parsed: bring it back"):
+    with pytest.raises(StateDamaged, match="gone, though 4 documents were parsed: bring it back"):
         register.round()
     assert not (register.state / "documents.db").exists()
 

@@ -74,6 +74,12 @@ def test_a_column_that_is_missing_is_told_with_the_nearest(tmp_path: Path) -> No
         source_of(tmp_path, "")
 
 
+def test_a_head_of_another_encoding_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("编号,内容\n1,x\n".encode("gb18030"))
+    with pytest.raises(UsageError, match=r"'内容': it is not written in utf-8; say .*gb18030"):
+        CsvSource("csv:a.csv?body=内容", "a.csv?body=内容", tmp_path, 10**6)
+
+
 def test_options_name_type_priority_delimiter_and_encoding(tmp_path: Path) -> None:
     content = "url;html;mime;rank\n1;茶;text/html;2\n2;x;;soon\n".encode("gb18030")
     query = "body=html&key=url&type=mime&priority=rank&delimiter=;&encoding=gb18030"

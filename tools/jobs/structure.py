@@ -274,7 +274,7 @@ def _require_documents(settings: Settings, past: Past) -> None:
     file = settings.state / FILE
     if file.exists():
         return
-    if known := sum(past.counts.get(f"done_{stage}", 0) for stage in LIFE[1:]):
+    if known := max(past.counts.get(f"done_{stage}", 0) for stage in LIFE[1:]):
         raise StateDamaged(
             f"{file} is gone, though {known:,} documents were parsed: bring it back, or begin anew "
             "with --fresh"

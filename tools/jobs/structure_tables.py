@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..base.credentials import hidden
 from ..base.text import amount
 from ..engine.pools import Pools
-from ..errors import StateDamaged
+from ..errors import StateDamaged, UsageError
 from ..settings import Settings
 from ..structure.ahead import Ahead
 from ..structure.documents import Documents
@@ -26,6 +26,8 @@ from .structure_stored import DATABASE, TABLES
 
 logger = logging.getLogger(__name__)
 
+WHOSE = "document"  # the fact that says whose the rows are
+
 
 class Tables(NamedTuple):
     target: Target
@@ -33,6 +35,7 @@ class Tables(NamedTuple):
     file: Export
     worked: int  # documents that were exported before this start
     is_forced: bool  # all of them come again: nothing is lost if the tables are new
+    document: str  # whose the rows are
 
     @property
     def place(self) -> str:
@@ -52,11 +55,15 @@ class Tables(NamedTuple):
         is_new = self.target.owner(tables) is None
         if is_new and self.worked and not self.is_forced:
             raise _lost(self.url, self.file, self.worked)
+        was = pools.remembered().get(WHOSE, self.document)
+        if not is_new and was != self.document:
+            raise _doubled(was, self.document, self.file, name)
         for sentence in self.target.prepare(tables, name):
             logger.info("%s", sentence)
         if is_new:
             self.target.claim(owner, tables)
-        pools.remember({TABLES: "\n".join(tables), DATABASE: self.place})
+        facts = {TABLES: "\n".join(tables), DATABASE: self.place, WHOSE: self.document}
+        pools.remember(facts)
 
     def rowing(self, settings: Settings, documents: Documents) -> Rowing:
         structure = structure_in(settings)
@@ -98,9 +105,21 @@ def opened_tables(settings: Settings, arguments: Namespace, past: Past) -> Table
         raise _lost(place.url, export, worked)
     for sentence in tables_archived(settings, arguments.archive) if arguments.archive else ():
         logger.info("%s", sentence)
+        if not arguments.again:
+            logger.warning("the new one is empty: `structure export NAME --again` fills it")
     is_forced = arguments.again or bool(arguments.archive)
     arguments.archive = ()  # the next round has its own
-    return Tables(place.opened(), place.url, export, worked, is_forced)
+    document = structure_in(settings).document
+    return Tables(place.opened(), place.url, export, worked, is_forced, document)
+
+
+def _doubled(was: str, now: str, export: Export, name: str) -> UsageError:
+    """Rows are replaced by whose they are: those of the old way would stay beside the new ones."""
+    return UsageError(
+        f'document was "{was}" and is "{now}" now, and the tables have rows of the old way: '
+        f"`structure export {name} --archive {','.join(export.tables)} --again` makes new tables, "
+        f'or write document = "{was}"'
+    )
 
 
 def _lost(name: str, export: Export, worked: int) -> StateDamaged:

@@ -25,7 +25,8 @@ import orjson
 from ..base.program import module_command, module_environment
 from ..base.text import clipped, duration, one_line, size
 from ..errors import NO_FILES, GiveUp, Unavailable, no_more_files
-from .host import ANSWER, LONGEST_REASON, NO_MEMORY, REQUEST, WELL
+from .channel import ANSWER, NO_MEMORY, REQUEST, WELL
+from .host import LONGEST_REASON
 from .processes import MARK, has_ended, kill_group, kill_marked, resident_of
 from .registry import Limits, Script
 from .sandbox import Sandbox

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
@@ -21,6 +22,7 @@ from .source import Item, too_large
 
 logger = logging.getLogger(__name__)
 
+UNDECODED = re.compile("[\udc80-\udcff]")
 OPTIONS = ("body", "key", "type", "priority", "encoding", "delimiter")
 OF_COLUMNS = OPTIONS[:4]
 MORE = 1_000_000  # bytes of a row besides its body
@@ -60,9 +62,14 @@ class CsvSource:
         header = [name.strip() for name in next(iter(rows), [])]
         for column in wanted.values():
             if column not in header:
-                hint = did_you_mean(column, header) or f"; it has {', '.join(header[:20])}"
+                hint = did_you_mean(column, header) or self._what_it_has(header)
                 raise UsageError(f"{self.uri}: {self._name} has no column {column!r}{plain(hint)}")
         return {use: header.index(column) for use, column in wanted.items()}, rows.offset
+
+    def _what_it_has(self, header: list[str]) -> str:
+        if any(UNDECODED.search(name) for name in header):
+            return f": it is not written in {self._encoding}; say which, such as encoding=gb18030"
+        return f"; it has {', '.join(header[:20])}"
 
     def items(self, position: str) -> Iterator[tuple[Item, str]]:
         try:
