@@ -156,7 +156,8 @@ WORDS = WordsDescription()
 
 
 def totals_in(path: Path) -> list[tuple[str, int]]:
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+    # To write, so that what one that was killed left half-done can be taken back.
+    with closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as db:
         if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'total'").fetchall():
             return []  # whoever makes it has only begun
         return db.execute("SELECT letter, words FROM total ORDER BY letter").fetchall()
