@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +14,7 @@ import pytest
 
 from tests.structure.conftest import WELL, Bench, parser, script, until
 from tools.errors import GiveUp
+from tools.structure import processes
 from tools.structure.processes import resident_of
 
 pytestmark = pytest.mark.timeout(60)
@@ -132,6 +135,13 @@ if 0 in pids:
 for pid in pids: os.waitpid(pid, 0)
 return len(pids)"""
     assert bench.parse(parser(body)).json == b"3"
+
+
+def test_who_has_ended_since_has_no_memory() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert processes._own_share(ended.pid, 10**9) == 0
+    assert processes._own_share(os.getpid(), 0) > 0
 
 
 def test_a_parser_that_forked_and_comes_back_twice_answers_once(bench: Bench) -> None:

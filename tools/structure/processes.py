@@ -45,11 +45,15 @@ def _resident(pid: int) -> int:
 
 
 def _own_share(pid: int, otherwise: int) -> int:
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    return otherwise
+    """None if it has ended since; what may not be looked at counts in full."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except PermissionError:
+        return otherwise
+    except OSError:
+        return 0
+    shares = (line.split()[1] for line in text.splitlines() if line.startswith("Pss:"))
+    return int(next(shares, 0)) * 1024
 
 
 def has_ended(pid: int) -> bool:
