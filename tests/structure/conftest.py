@@ -86,8 +86,8 @@ def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
 def tight() -> Sandbox:
     needs.program("bwrap", "bubblewrap")
     sandbox = sandbox_here()
-    if not sandbox.is_tight:
-        needs.missing("bubblewrap does not work on this computer")
+    if not sandbox.is_tight:  # what a kernel forbids nothing that is installed can bring
+        pytest.skip("bubblewrap is not let by this computer's kernel")
     return sandbox
 
 
