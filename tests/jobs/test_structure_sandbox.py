@@ -63,7 +63,7 @@ def reason_of(folder: Path, script: str, **environment: Any) -> str:
 def test_a_parser_of_a_job_reaches_neither_files_nor_servers(tmp_path: Path) -> None:
     needs.program("bwrap", "bubblewrap")
     if not sandbox_here().is_tight:
-        needs.missing("bubblewrap does not work on this computer")
+        pytest.skip("bubblewrap is not let by this computer's kernel")
     (tmp_path / "secret").write_text("not to be told")
     with listening() as port:
         text = CURIOUS.replace("SECRET", str(tmp_path / "secret")).replace("PORT", str(port))
