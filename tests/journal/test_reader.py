@@ -30,7 +30,8 @@ from tools.journal.reader import RECENT, ClockWork, all_samples, failed, look, m
 from tools.journal.reasons import EXAMPLES
 from tools.journal.snapshots import LOCK, snapshot
 from tools.reports.as_json import as_json
-from tools.reports.text import View, as_text, failed_line, verdict_line
+from tools.reports.text import as_text, failed_line, verdict_line
+from tools.reports.view import View
 
 
 def test_everything_a_harvest_wrote_down(tmp_path: Path) -> None:

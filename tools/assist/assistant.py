@@ -20,7 +20,8 @@ from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.reader import look
-from ..reports.text import View, brief
+from ..reports.text import brief
+from ..reports.view import View
 from .inbox import (
     is_shipping_requested,
     take_pause_requests,

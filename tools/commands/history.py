@@ -18,7 +18,8 @@ from ..journal.holder import running
 from ..journal.reader import all_samples, failed, look
 from ..journal.snapshots import snapshots
 from ..reports.as_json import as_json, failed_as_json
-from ..reports.text import View, as_text, failed_line, verdict_line
+from ..reports.text import as_text, failed_line, verdict_line
+from ..reports.view import View
 from ..settings import Settings
 from . import flags
 

@@ -76,7 +76,7 @@ def _seen(settings: Settings) -> dict[str, Any]:
     from ..jobs.structure_statuses import statuses_of
     from ..journal.holder import running
     from ..journal.reader import look
-    from ..reports.text import View
+    from ..reports.view import View
     from ..structure.status import STATUSES, exports_in, parsers_in, queues_in
 
     seen, now, holder = look(settings.pools_file), time.time(), running(settings.state)
@@ -128,7 +128,8 @@ def _lines(settings: Settings) -> Iterator[str]:
     from ..journal.holder import running
     from ..journal.reader import look
     from ..reports.panels import lines_of
-    from ..reports.text import View, failures_of
+    from ..reports.text import failures_of
+    from ..reports.view import View
 
     seen, holder = look(settings.pools_file), running(settings.state)
     job = job_named(JOB)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from ..engine.job import Description, Job, Panel, Series
+from ..engine.job import Job, Panel, Series
 from ..engine.stage import Stage
-from ..errors import UsageError
+from .named_description import NamedDescription
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -21,7 +20,7 @@ ROWS, SKIPPED, DROPPED, STATUS = "rows ", "skipped ", "dropped ", "status "
 WORKERS = 8
 
 
-class LayersDescription(Description):
+class LayersDescription(NamedDescription):
     name = "layers"
     examples = (
         "python main.py layers                  the tasks; on a terminal it asks which",
@@ -32,7 +31,6 @@ class LayersDescription(Description):
     )
     stage_titles = {"visit": "pages visited"}  # noqa: RUF012
     series = (Series("rows", ROWS),)
-    store_title = "tables"
     usual_home = "state-layers/NAME"
     fact_types = {  # noqa: RUF012
         "activity": int,
@@ -43,15 +41,6 @@ class LayersDescription(Description):
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return "requests"
-
-    def home(self, settings: Settings) -> Path:
-        """The only task's there is; else whoever means one says so."""
-        homes = self.homes(settings)
-        return homes[0] if len(homes) == 1 else settings.layers.state
-
-    def homes(self, settings: Settings) -> Sequence[Path]:
-        pools = settings.pools_file.name
-        return sorted(each.parent for each in settings.layers.state.glob(f"*/{pools}"))
 
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         return (
@@ -116,9 +105,6 @@ class LayersDescription(Description):
         require_answer(settings)
         task = replace(scratch.layers, database="sqlite:rehearsal.db")
         return opened(replace(scratch, layers=task), arguments, stop)
-
-    def shipping(self, settings: Settings) -> object:
-        raise UsageError("the job layers has nothing to ship: its rows are in tables")
 
 
 LAYERS = LayersDescription()

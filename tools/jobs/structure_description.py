@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from ..engine.job import Description, Job, Pace, Panel, Series
+from ..engine.job import Job, Pace, Panel, Series
 from ..engine.stage import Stage
-from ..errors import UsageError
+from .named_description import NamedDescription
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -21,7 +21,7 @@ SEEN = ("found", "copies", "empty", "superseded", "without parser", "unreadable"
 """What is counted of documents on their way."""
 
 
-class StructureDescription(Description):
+class StructureDescription(NamedDescription):
     name = "structure"
     examples = (
         "python main.py structure                    the structures there are",
@@ -35,20 +35,10 @@ class StructureDescription(Description):
         "export": "exported",
     }
     series = (Series("documents", "found"),)
-    store_title = "tables"
     usual_home = "state-structure/NAME"
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return "documents"
-
-    def home(self, settings: Settings) -> Path:
-        """The only structure's there is; else whoever means one says so."""
-        homes = self.homes(settings)
-        return homes[0] if len(homes) == 1 else settings.structure.state
-
-    def homes(self, settings: Settings) -> Sequence[Path]:
-        pools = settings.pools_file.name
-        return sorted(each.parent for each in settings.structure.state.glob(f"*/{pools}"))
 
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         rows = [(name, counts[name]) for name in SEEN if counts.get(name)]
@@ -114,9 +104,6 @@ class StructureDescription(Description):
         require_database(settings)
         elsewhere = replace(scratch.structure, database="sqlite:rehearsal.db")
         return opened(replace(scratch, structure=elsewhere), arguments, stop)
-
-    def shipping(self, settings: Settings) -> object:
-        raise UsageError("the job structure has nothing to ship: its rows are in tables")
 
 
 STRUCTURE = StructureDescription()

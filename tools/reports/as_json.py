@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import orjson
 
-from .text import SPANS, View, series
+from .text import series
+from .view import SPANS, View
 
 
 def as_json(view: View) -> str:

@@ -6,77 +6,24 @@ theirs does anything but stand there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
-from ..engine.job import Cell, Description, Panel
-from ..journal import facts, pauses
-from ..journal.check import Copy, Verdict
-from ..journal.holder import Running
+from ..engine.job import Cell, Panel
+from ..journal import pauses
+from ..journal.check import Verdict
 from ..journal.reader import ClockWork, Look
 from . import rates
-from .forecast import Left, left
 from .panels import lines_of
-from .rates import Course, Value
+from .rates import Value
 from .tables import WIDTH, Row, beside, table, titled
+from .view import SPANS, View
 
 BAR, POOL_BAR = 40, 30
 HOSTS, GROUPS = 8, 8
-SPANS: Mapping[str, float | None] = {"last minute": 60.0, "last hour": 3600.0, "this run": None}
 CHORES = ("snapshot", "transport")
-STRANGER = Description()
-
-
-class View(NamedTuple):
-    """Everything a report is made of."""
-
-    file: Path
-    seen: Look
-    stored: Mapping[str, int] | None
-    running: Running | None
-    is_snapshot: bool
-    copies: Sequence[Copy]
-    now: float
-    job: Description = STRANGER
-
-    @property
-    def course(self) -> Course:
-        since = self.running.since if self.running else None
-        return rates.course(self.seen.assist.samples, self.seen.counts, since, self.now)
-
-    @property
-    def paused_since(self) -> float | None:
-        return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
-
-    @property
-    def paused_slots(self) -> pauses.Paused:
-        return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
-
-    @property
-    def next_round(self) -> float | None:
-        """When it begins again, if it waits between two rounds."""
-        return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
-
-    @property
-    def panels(self) -> Sequence[Panel]:
-        """The job's own."""
-        return [*self.job.panels(self.seen.counts), *self.job.views(self.file, self.pace)]
-
-    def pace(self, key: str) -> float | None:
-        """How many of what is counted under a name come in a second, over the last minute."""
-        return self.course.rate(rates.count_of(key), SPANS["last minute"])
-
-    @property
-    def left(self) -> Left:
-        return left(self.course, self.seen.pools, limit_of(self.seen.facts))
-
-
-def limit_of(written: Mapping[str, str]) -> int | None:
-    text = written.get("limit", "")
-    return int(text) if text.isdecimal() else None
 
 
 def as_text(view: View, heading: Callable[[str], str] = str) -> str:

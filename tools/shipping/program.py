@@ -222,15 +222,22 @@ class Program(Way):
 
 
 def words_for(settings: TransportSettings, is_known: bool) -> list[str]:
-    """Everything that settings of this computer or user could decide otherwise is decided here."""
+    """The command, up to the host."""
     program = shutil.which(NAME)
     if program is None:
         raise Unreachable(
             f'there is no program {NAME} here: apt-get install openssh-client, or {NAME} = "auto" '
             "under [transport]"
         )
+    said = [f"-o{name}={value}" for name, value in _options(settings, is_known).items()]
+    whom = ["-p", str(settings.port), "-l", settings.user]
+    return [program, "-F", "none", "-T", "-x", "-a", *said, *whom]
+
+
+def _options(settings: TransportSettings, is_known: bool) -> dict[str, str]:
+    """Everything that settings of this computer or user could decide otherwise is decided here."""
     seconds = math.ceil(settings.timeout_s)
-    options = {
+    return {
         "BatchMode": "yes",
         "PreferredAuthentications": "publickey",
         "IdentityFile": _quoted(settings.key_file),
@@ -252,20 +259,6 @@ def words_for(settings: TransportSettings, is_known: bool) -> list[str]:
         "EscapeChar": "none",
         "LogLevel": "ERROR",
     }
-    flags = [f"-o{name}={value}" for name, value in options.items()]
-    return [
-        program,
-        "-F",
-        "none",
-        "-T",
-        "-x",
-        "-a",
-        *flags,
-        "-p",
-        str(settings.port),
-        "-l",
-        settings.user,
-    ]
 
 
 def _quoted(path: Path | None) -> str:

@@ -15,12 +15,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock, local
 
-import orjson
 import zstandard
 
 from ..base.checkpoint import Checkpointer
 from ..base.files import whole_file
 from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
+from ..engine.statefile import as_json
 from ..errors import StateDamaged
 from .export_line import ExportLine
 from .parse import ParsedDocument, UnparsedDocument
@@ -130,7 +130,7 @@ class Documents:
     ) -> None:
         with self._writing():
             self._db.executemany(ADD, map(self._row, parsed))
-            self._db.execute(FORGET_FAILURE, (_list(each.hash for each in parsed),))
+            self._db.execute(FORGET_FAILURE, (as_json([each.hash for each in parsed]),))
             self._db.executemany(ADD_TO_PARSER, _figures(parsed))
             self._db.executemany(ADD_FAILURE, failures)
 
@@ -171,7 +171,8 @@ class Documents:
         """What the pools know of these sources, whose stretches they have counted. What a later
         stretch wrote is not believed: but that it had other bytes before is true."""
         found: dict[str, Known] = {}
-        for name, hash_, before, version, stretch in self._reader.execute(KNOWN, (_list(names),)):
+        rows = self._reader.execute(KNOWN, (as_json([*names]),))
+        for name, hash_, before, version, stretch in rows:
             if stretch <= stretches:
                 found[name] = Known(hash_, before, version)
             elif before is not None:
@@ -180,12 +181,12 @@ class Documents:
 
     def has(self, hashes: Iterable[str]) -> dict[str, str]:
         """Those that were parsed, each with the hash of its parser."""
-        return dict(self._reader.execute(PARSED, (_list(hashes),)))
+        return dict(self._reader.execute(PARSED, (as_json([*hashes]),)))
 
     def holders(self, hashes: Iterable[str]) -> dict[str, list[str]]:
         """The sources that have these bytes now, the owner first."""
         found: dict[str, list[str]] = {}
-        for hash_, name in self._reader.execute(HAVING, (_list(hashes),)):
+        for hash_, name in self._reader.execute(HAVING, (as_json([*hashes]),)):
             found.setdefault(hash_, []).append(name)
         return found
 
@@ -202,7 +203,7 @@ class Documents:
     def packed(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes, str]]:
         """Hash, JSON to be unpacked and source of those that were parsed."""
         try:
-            yield from self._reader.execute(JSON_OF, (_list(hashes),))
+            yield from self._reader.execute(JSON_OF, (as_json([*hashes]),))
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error
 
@@ -262,10 +263,6 @@ def _damaged(path: Path, error: Exception) -> StateDamaged:
     return StateDamaged(
         f"{path} cannot be read ({error}): bring back a copy, or begin anew with --fresh"
     )
-
-
-def _list(values: Iterable[str]) -> str:
-    return orjson.dumps(list(values)).decode()
 
 
 def _figures(parsed: Iterable[ParsedDocument]) -> list[tuple[object, ...]]:

@@ -1,0 +1,66 @@
+"""Everything that a report of a harvest is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..engine.job import Description, Panel
+from ..journal import facts, pauses
+from ..journal.check import Copy
+from ..journal.holder import Running
+from ..journal.reader import Look
+from . import rates
+from .forecast import Left, left
+from .rates import Course
+
+SPANS: Mapping[str, float | None] = {"last minute": 60.0, "last hour": 3600.0, "this run": None}
+STRANGER = Description()
+
+
+class View(NamedTuple):
+    file: Path
+    seen: Look
+    stored: Mapping[str, int] | None
+    running: Running | None
+    is_snapshot: bool
+    copies: Sequence[Copy]
+    now: float
+    job: Description = STRANGER
+
+    @property
+    def course(self) -> Course:
+        since = self.running.since if self.running else None
+        return rates.course(self.seen.assist.samples, self.seen.counts, since, self.now)
+
+    @property
+    def paused_since(self) -> float | None:
+        return facts.paused_since(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def paused_slots(self) -> pauses.Paused:
+        return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def next_round(self) -> float | None:
+        """When it begins again, if it waits between two rounds."""
+        return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def panels(self) -> Sequence[Panel]:
+        """The job's own."""
+        return [*self.job.panels(self.seen.counts), *self.job.views(self.file, self.pace)]
+
+    def pace(self, key: str) -> float | None:
+        """How many of what is counted under a name come in a second, over the last minute."""
+        return self.course.rate(rates.count_of(key), SPANS["last minute"])
+
+    @property
+    def left(self) -> Left:
+        return left(self.course, self.seen.pools, limit_of(self.seen.facts))
+
+
+def limit_of(written: Mapping[str, str]) -> int | None:
+    text = written.get("limit", "")
+    return int(text) if text.isdecimal() else None
