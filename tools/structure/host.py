@@ -10,14 +10,12 @@ a parser asks for more.
 from __future__ import annotations
 
 import _thread
-import ctypes
 import errno
 import fcntl
 import importlib
 import os
 import resource
 import shutil
-import signal
 import struct
 import sys
 import time
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..base.parent import belong_to
 from ..errors import HarvestError
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ WELL, FAILED, NO_MEMORY = range(3)
 LONGEST_REASON = 500
 CHUNK = 1 << 16
 ABOVE = 100  # where our own files are: a parser that counts its files up does not meet them
-DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # as prctl numbers them
 MORE_MEMORY = 1.1  # of what may be resident, as addresses
 METHODS = ("parse", "parser")
 Parse = Callable[[bytes, Mapping[str, Any]], Any]
@@ -287,17 +285,8 @@ def limit(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-def belong_to(parent: int) -> None:
-    """End with it, however it ends. 0: it is in another namespace, and its end is seen to."""
-    control = ctypes.CDLL(None).prctl
-    control(DIE_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
-    control(ADOPT_ORPHANS, 1, 0, 0, 0)
-    if parent and os.getppid() != parent:
-        os._exit(1)
-
-
 def main(answers: int, parent: int) -> None:
-    belong_to(parent)
+    belong_to(parent, adopts=True)
     channel = Channel(answers)
     with suppress(EOFError):
         _, said, text = channel.next()

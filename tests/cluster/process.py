@@ -1,0 +1,44 @@
+"""The program of a process whose tasks are those of the executors' contract, and of some that end
+their process in every way."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from threading import Event
+
+from tests.engine.executor_contract import work
+from tools.cluster.node import Staff, serve
+from tools.cluster.post import Post
+from tools.cluster.wire import Hello
+from tools.engine.stage import Done, Task
+
+
+def any_work(task: Task) -> Done:
+    kind, folder, number = task.uri.split("|")
+    if kind in ("crash", "kill", "exit", "silent"):
+        with (Path(folder) / f"died-{number}").open("a") as file:
+            file.write("x")
+    if kind == "crash":
+        ctypes.string_at(0)
+    if kind == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "exit":
+        os._exit(3)
+    if kind == "silent":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if kind == "slow":
+        time.sleep(0.05)
+    return work(task)
+
+
+def hire(_hello: Hello, _post: Post, _stop: Event) -> Staff:
+    return Staff({"fetch": any_work})
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), int(sys.argv[2]), hire)
