@@ -12,9 +12,9 @@ from pathlib import Path
 from threading import Event
 
 from tests.engine.executor_contract import work
+from tools.cluster.messages import Hello
 from tools.cluster.node import Staff, serve
 from tools.cluster.post import Post
-from tools.cluster.wire import Hello
 from tools.engine.stage import Done, Task
 
 

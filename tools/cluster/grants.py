@@ -13,18 +13,8 @@ from threading import Lock
 
 from ..errors import HarvestError, StopHarvest
 from ..network.limits import Limits, Turns
-from .wire import (
-    Answered,
-    Ask,
-    Back,
-    Message,
-    Pause,
-    Permit,
-    Refusal,
-    Rested,
-    Resting,
-    table_of_error,
-)
+from .messages import Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
+from .wire import table_of_error
 
 GOOD_S = 0.1
 

@@ -11,8 +11,9 @@ from collections.abc import Collection
 
 from ..errors import Unavailable
 from ..network.limits import Rests
+from .messages import Answered, Ask, Back, Pause, Permit, Refusal, Rested
 from .post import Post
-from .wire import Answered, Ask, Back, Pause, Permit, Refusal, Rested, error_of
+from .wire import error_of
 
 MOST_LATE = 50  # permits in a row
 BUSY_S = 5.0

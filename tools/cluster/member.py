@@ -17,7 +17,8 @@ from threading import Thread
 
 from ..base.program import module_environment
 from .link import GONE, Broken, Link
-from .wire import Hello, Malformed, Message, Ready, decoded, encoded
+from .messages import Hello, Message, Ready
+from .wire import Malformed, decoded, encoded
 
 logger = logging.getLogger(__name__)
 

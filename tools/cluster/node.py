@@ -29,12 +29,10 @@ from ..engine.threads import ThreadExecutor
 from ..errors import HarvestError, RetryLater
 from ..network.traffic import Traffic
 from .link import Broken, Link
-from .post import Post
-from .wire import (
+from .messages import (
     FORMAT,
     Beat,
     Hello,
-    Malformed,
     Message,
     Permit,
     Ready,
@@ -46,12 +44,9 @@ from .wire import (
     Stop,
     Table,
     Work,
-    decoded,
-    encoded,
-    table_of_done,
-    table_of_error,
-    task_of,
 )
+from .post import Post
+from .wire import Malformed, decoded, encoded, table_of_done, table_of_error, task_of
 
 BEAT_S = 1.0
 LOOK_S = 0.2
@@ -97,7 +92,7 @@ def serve(end: int, parent: int, hire: Hire) -> None:
     except Broken:
         pass  # nobody waits for us any more
     except BaseException as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
         code = 1
     os._exit(code)  # threads that are at work end here
 

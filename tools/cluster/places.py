@@ -32,16 +32,16 @@ class Places:
     def number_of(self, process: int) -> int:
         return sum(self.owner(number) == process for number in self._numbers)
 
-    def number_going_of(self, process: int) -> int:
+    def going_of(self, process: int) -> int:
         going = (number for number in self._numbers if number not in self.resting)
         return sum(self.owner(number) == process for number in going)
 
-    def free_of(self, ready: Sequence[bool]) -> int | None:
+    def free_of(self, ready: Sequence[object | None]) -> int | None:
         """One of a process that is ready, and of those with the most free ones."""
         free = [
             number
             for number in self._free
-            if number not in self.resting and ready[self.owner(number)]
+            if number not in self.resting and ready[self.owner(number)] is not None
         ]
         counts = [0] * self._processes
         for number in free:

@@ -9,7 +9,8 @@ from queue import Empty, SimpleQueue
 
 from ..errors import Unavailable
 from .link import Broken, Link
-from .wire import Message, Permit, Refusal, Rested, encoded
+from .messages import Message, Permit, Refusal, Rested
+from .wire import encoded
 
 ANSWER_S = 150.0  # longer than anybody waits for a turn
 

@@ -7,160 +7,22 @@ knows nothing of this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 import orjson
 
 from .. import errors
 from ..engine.stage import Done, Found, Stage, Task
 from ..errors import HarvestError
+from .messages import KINDS, Message, Table, Work
 
-FORMAT = 1
 LARGEST = 8 * 2**20  # bytes of a message
 LONGEST_TEXT = 100_000
 LARGEST_NUMBER = 2**63 - 1
-Table = dict[str, Any]
 
 
 class Malformed(ValueError):
     """No message of ours."""
-
-
-# --- to a node ---------------------------------------------------------------------------------
-
-
-class Hello(NamedTuple):
-    """The first word: what the node shall be."""
-
-    format: int
-    job: str
-    places: Table  # by stage
-    setup: Table  # only the job knows what it is
-    log_level: int
-
-
-class Work(NamedTuple):
-    """A task, and what goes along with it."""
-
-    token: int
-    stage: str
-    id: int
-    uri: str
-    rank: int | None
-    depth: int
-    attempts: int
-    is_hurried: bool
-    priority: int
-    note: str | None
-    lane: str | None
-    cargo: Any
-
-
-class Stop(NamedTuple):
-    """Whoever waits for something gives up waiting."""
-
-
-class Permit(NamedTuple):
-    """The host may be asked, once, until this moment of the clock that all here share."""
-
-    number: int
-    until: float
-
-
-class Refusal(NamedTuple):
-    number: int
-    error: Table
-
-
-class Resting(NamedTuple):
-    """Nobody asks this host for so many seconds."""
-
-    host: str
-    seconds: float
-    reason: str
-
-
-class Rested(NamedTuple):
-    """The answer to a Pause: how long it is."""
-
-    number: int
-    seconds: float
-
-
-# --- from a node -------------------------------------------------------------------------------
-
-
-class Ready(NamedTuple):
-    format: int
-    pid: int
-
-
-class Result(NamedTuple):
-    """What became of a task: done or an error, never both."""
-
-    token: int
-    done: Table | None
-    error: Table | None
-    cargo: Any
-    traffic: Table | None
-
-
-class Beat(NamedTuple):
-    """It is alive."""
-
-    memory: int
-    traffic: Table | None
-
-
-class Ask(NamedTuple):
-    """May this host be asked?"""
-
-    number: int
-    host: str
-
-
-class Back(NamedTuple):
-    """A permit is over; so many bytes came."""
-
-    number: int
-    size: int
-
-
-class Pause(NamedTuple):
-    """A host wants to be left alone, for so long or for a while that grows."""
-
-    number: int
-    host: str
-    reason: str
-    seconds: float | None
-
-
-class Answered(NamedTuple):
-    """A host that has rested is well."""
-
-    host: str
-
-
-class Said(NamedTuple):
-    """A line of the log."""
-
-    level: int
-    logger: str
-    text: str
-
-
-Message = (
-    Hello | Work | Stop | Permit | Refusal | Resting | Rested
-    | Ready | Result | Beat | Ask | Back | Pause | Answered | Said
-)  # fmt: skip
-KINDS: Mapping[str, type[Message]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
-        *(Ready, Result, Beat, Ask, Back, Pause, Answered, Said),
-    )
-}
 
 
 def encoded(message: Message) -> bytes:
@@ -254,10 +116,9 @@ def table_of_done(done: Done) -> Table:
 
 
 FOUND = ("stage", "uris", "priority", "depth", "notes", "again")
-FOUND_HINTS = (str, list, int, int | None, list, str | None)
 
 
-def done_of(table: Table, records: object) -> Done:
+def done_of(table: Table, records: object = None) -> Done:
     """Malformed if it is none."""
     try:
         to, reason = table["to"], table["reason"]
@@ -294,7 +155,6 @@ ERRORS = {
     for name, kind in vars(errors).items()
     if isinstance(kind, type) and issubclass(kind, HarvestError)
 }
-E = TypeVar("E", bound=HarvestError)
 
 
 def table_of_error(error: HarvestError) -> Table:
