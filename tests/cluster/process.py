@@ -33,6 +33,8 @@ def any_work(task: Task) -> Done:
         os.kill(os.getpid(), signal.SIGSTOP)
     if kind == "slow":
         time.sleep(0.05)
+    if kind == "word":
+        return Done("finished")
     return work(task)
 
 

@@ -23,6 +23,7 @@ LOOK_S = 0.2
 SILENT_LOOKS = 150  # our own: whoever was stopped for a while himself has not looked meanwhile
 START_LOOKS = 600  # until it is ready
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 60.0  # after one that never was
+SEVERAL = 3
 GONE_S = 10.0
 
 
@@ -73,6 +74,10 @@ class Crew:
         """Those that can be given tasks, each in its place."""
         members = [fate.member for fate in self.fates]
         return [each if each is not None and each.is_ready else None for each in members]
+
+    def is_hopeless(self) -> bool:
+        """None is there, and each has failed to start several times."""
+        return all(fate.failures >= SEVERAL for fate in self.fates) and not any(self.ready())
 
     def tell_all(self, message: Message) -> None:
         for member in self.ready():

@@ -258,7 +258,7 @@ class ProcessExecutor:
                 each.has_come = True
         for each in lost:
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))
-        if not member.is_ready and not any(self._crew.ready()):
+        if self._crew.is_hopeless():
             for stage in self._places:
                 error = Unavailable(f"no process for {stage} can be started: {why}")
                 self._return_unbegun(stage, error)

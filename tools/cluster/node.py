@@ -190,6 +190,7 @@ def _resident() -> int:
 class _ToCoordinator(logging.Handler):
     def __init__(self, post: Post) -> None:
         super().__init__()
+        self.setFormatter(logging.Formatter())  # the text alone; the rest is told apart
         self._post = post
 
     def emit(self, record: logging.LogRecord) -> None:
