@@ -1,4 +1,4 @@
-"""Processes that die, say nothing, or cannot be started; and who is left when their harvest dies."""
+"""Processes that die, say nothing or cannot be started; and who is left when their harvest dies."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Words(Job):
         self.seeds = (Found("fetch", uris),)
         self.workers = {"fetch": lambda task: Done("finished")}
 
-    def store(self, records: object) -> None:  # type: ignore[override]
+    def store(self, records: object) -> None:
         """Nothing is stored."""
 
 
