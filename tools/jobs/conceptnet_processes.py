@@ -6,7 +6,7 @@ Run as a program it is such a process.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -41,13 +41,18 @@ SECTIONS = ("extend", "http", "proxy")
 
 
 def executor_of(
-    job: ConceptnetJob, settings: Settings, drafts: Drafts, stop: Event
+    job: ConceptnetJob,
+    settings: Settings,
+    drafts: Drafts,
+    stop: Event,
+    command: Sequence[str] = (),
 ) -> ProcessExecutor:
+    """`command` is the program of such a process, if it is not this one."""
     limits = job.client.limits
     away = Away(
         {"extend": DraftCargo(drafts)},
         settings.worker_processes,
-        module_command(".jobs.conceptnet_processes"),
+        command or module_command(".jobs.conceptnet_processes"),
         job.description.name,
         setup_of(settings),
         limits if isinstance(limits, Limits) else None,
