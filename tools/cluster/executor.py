@@ -202,7 +202,7 @@ class ProcessExecutor:
                 member.memory = memory
                 self._count(traffic)
             case Said(level, name, text):
-                logging.getLogger(name).log(level, "%s: %s", member.name, text)
+                logging.getLogger(name).log(level, "%s", text)
             case Ready(format_, _) if format_ == FORMAT:
                 if self._grants is not None:
                     self._grants.come(member, member.send)
