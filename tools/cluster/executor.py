@@ -162,7 +162,7 @@ class ProcessExecutor:
 
     def _hello(self, number: int) -> Hello:
         places = {name: each.number_of(number) for name, each in self._places.items()}
-        level = logging.getLogger().getEffectiveLevel()
+        level = logger.getEffectiveLevel()  # ours, not that of libraries
         return Hello(FORMAT, self._away.job, places, dict(self._away.setup), level)
 
     # --- handing out -----------------------------------------------------------------------

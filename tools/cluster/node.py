@@ -22,6 +22,7 @@ from threading import Event
 from typing import Any, NamedTuple, Protocol
 
 from ..base.parent import belong_to
+from ..base.program import PACKAGE
 from ..engine.executor import Answer
 from ..engine.judgement import judged
 from ..engine.stage import Done, Stage, Task, Worker
@@ -103,7 +104,9 @@ class Node:
         self._post = Post(link)
         self._stop = Event()
         hello, self._early = self._hello()
-        logging.basicConfig(level=hello.log_level, handlers=[_ToCoordinator(self._post)])
+        logging.basicConfig(handlers=[_ToCoordinator(self._post)])
+        logging.getLogger(PACKAGE).setLevel(hello.log_level)
+        logging.getLogger("urllib3").setLevel("ERROR")
         self._staff = hire(hello, self._post, self._stop)
         self._stages = {name: Stage(name, places) for name, places in hello.places.items()}
         self._executor = ThreadExecutor(self._stages.values(), self._staff.workers)
