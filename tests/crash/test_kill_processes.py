@@ -39,14 +39,14 @@ def test_kills_of_workers_and_of_their_harvest_change_nothing(
     chance, quiet = Random(seed), scene.places_of("quiet")
     with Process(scene.folder / "quietly", command(scene, quiet, 0)) as process:
         assert process.end() == 0, process.log
-    kills, runs, known = 0, 0, (0, 0)
+    kills, runs, hit, known = 0, 0, 0, (0, 0)
     is_over = False
     while not is_over:
         runs += 1
         words = command(scene, scene.places, processes)
         with Process(scene.folder / f"said-{runs}", words) as process:
             while process.is_running:
-                Event().wait(chance.uniform(0.0, 0.4))
+                _await_work(scene, process, chance)
                 kills += kills < KILLS and _kill_one(process, chance)
                 if runs <= OF_THE_HARVEST and kills > KILLS * runs / (OF_THE_HARVEST + 1):
                     left = list(descendants(process.pid))
@@ -54,10 +54,19 @@ def test_kills_of_workers_and_of_their_harvest_change_nothing(
                     _assert_gone(left)
             is_over = process.end() == 0
             assert is_over or runs <= OF_THE_HARVEST, process.log
+        hit += process.log.count("marked uri=")
         known = assert_nothing_lost(scene.places, known)
+    assert hit, "some were at work"
     assert flaws(scene.places) == []
     assert differences(essence(quiet), essence(scene.places)) == []
-    print(f"{kills} kills of workers, {runs - 1} of the harvest")
+    print(f"{kills} kills of workers, {runs - 1} of the harvest, {hit} tasks were hit")
+
+
+def _await_work(scene: Scene, process: Process, chance: Random) -> None:
+    """Some requests more, so that not only those are killed that have just been started."""
+    wanted = scene.requests + chance.randrange(1, 12)
+    while process.is_running and scene.requests < wanted:
+        Event().wait(0.002)
 
 
 def _kill_one(process: Process, chance: Random) -> bool:
