@@ -47,7 +47,19 @@ MESSAGES: list[Message] = [
     Beat(1 << 30, None),
     Said(30, "tools.extend", "no \u20ac, \0 and \U0001f600"),
 ]
-RUBBISH = [None, True, -1, 2**63, 1.5, "x", "y" * (LONGEST_TEXT + 1), [], {}, [[]], {"a": {}}]
+RUBBISH: list[object] = [
+    None,
+    True,
+    -1,
+    2**63,
+    1.5,
+    "x",
+    "y" * (LONGEST_TEXT + 1),
+    [],
+    {},
+    [[]],
+    {"a": {}},
+]
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda each: type(each).__name__)

@@ -31,9 +31,7 @@ def command(scene: Scene, places: Places, processes: int) -> list[str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("processes", [2, 4])
-def test_kills_of_workers_and_of_their_harvest_change_nothing(
-    scene: Scene, processes: int
-) -> None:
+def test_kills_of_workers_and_of_their_harvest_change_nothing(scene: Scene, processes: int) -> None:
     seed = any_seed()
     print(f"kills drawn with seed {seed}")
     chance, quiet = Random(seed), scene.places_of("quiet")
