@@ -7,6 +7,7 @@ left out: a provider that knows its answers stands in place of those on the web.
 
     python -m bench.media serve FOLDER
     python -m bench.media ours URL FILES FOLDER WORKERS [sniffed]
+    python -m bench.media away URL FILES FOLDER WORKERS
     python -m bench.media bare URL FILES FOLDER WORKERS
 """
 
@@ -39,12 +40,15 @@ from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import WINDOW, Connection, Served, answer, concept, serving
 from tools import download_images
 from tools.add import Entity
+from tools.cluster.executor import Cargo
+from tools.cluster.node import serve as serve_harvest
 from tools.conceptnet.rules import search_text
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Done, Found, Task, Worker
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite import look as look_at_graph
 from tools.jobs.conceptnet import ConceptnetJob
+from tools.jobs.conceptnet_processes import executor_of, hire
 from tools.journal.reader import look
 from tools.media.formats import Facts, Format
 from tools.media.ledger_lines import FILES as BOOK
@@ -53,6 +57,7 @@ from tools.providers import catalogue
 from tools.providers.catalogue import Known
 from tools.providers.settings import ExtendSettings
 from tools.settings import Settings
+from tools.structure.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "img2dataset==1.47.0"
@@ -289,6 +294,61 @@ def extend_all(url: str, count: int, state: Path, workers: int) -> dict[str, flo
             return clock.stop()
 
 
+class Begun:
+    """The cargo of a job, and when the first task went to a process that was ready for it."""
+
+    def __init__(self, cargo: Cargo) -> None:
+        self._cargo = cargo
+        self.begun: tuple[float, float, float] | None = None
+        self.incoming = cargo.incoming
+
+    def outgoing(self, task: Task) -> Any:
+        self.begun = self.begun or (*now(), cpu_of_children())
+        return self._cargo.outgoing(task)
+
+
+def cpu_of_children() -> float:
+    """Of all that are alive."""
+    stats = [Path(f"/proc/{pid}/stat").read_text() for pid in descendants(os.getpid())]
+    ticks = [sum(map(int, stat.rpartition(")")[2].split()[11:13])) for stat in stats]
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def extend_away(url: str, count: int, state: Path, workers: int) -> dict[str, float]:
+    """The same in processes, which are started before the clock is."""
+    concepts = [concept(number) for number in range(count // FOR_EACH)]
+    extend = ExtendSettings(images=FOR_EACH, sounds=0, gifs=0, providers=(Shelf.name,))
+    settings = Settings(
+        source=url, state=state, media=state / "m", extend_workers=workers, extend=extend
+    )
+    shelf, stop = Shelf(url, concepts), Event()
+    with closing(SqliteGraph(state / "graph.db")) as graph:
+        graph.write(map(Entity.of, concepts), ())
+        with patch.dict(catalogue.KNOWN, shelf=Known(lambda *_, **__: shelf, url, {})):
+            job = ConceptnetJob(settings, graph, stop, "bench")
+        job.seeds = (Found("extend", concepts),)
+        command = [sys.executable, "-m", "bench.media", "node", url, str(count)]
+        executor = executor_of(job, settings, job._drafts, stop, command)
+        away = executor._away.cargoes
+        clock = Begun(away["extend"])
+        executor._away = executor._away._replace(cargoes={"extend": clock})
+        ways = settings.pools_file, stop, 1, 1.0, executor
+        with closing(job), closing(Harvest(job, *ways)) as harvest:
+            harvest.run(lambda: None)
+            assert clock.begun is not None
+            seconds, cpu, theirs = clock.begun
+            told = since((seconds, cpu))
+            told["coordinator"] = told["cpu"]
+            told["cpu"] += cpu_of_children() - theirs
+            return told
+
+
+def be_node(url: str, count: int, end: int, parent: int) -> None:
+    shelf = Shelf(url, [concept(number) for number in range(count // FOR_EACH)])
+    with patch.dict(catalogue.KNOWN, shelf=Known(lambda *_, **__: shelf, url, {})):
+        serve_harvest(end, parent, hire)
+
+
 def only_sniffed(_file: BinaryIO, _form: Format, _settings: ExtendSettings) -> Facts:
     """In place of a decoder."""
     return Facts(*SIZE)
@@ -453,8 +513,11 @@ def main(what: str, *arguments: str) -> None:
     if what == "serve":
         asyncio.run(serve(Path(arguments[0])))
         return
+    if what == "node":
+        url, count, end, parent = arguments
+        be_node(url, int(count), int(end), int(parent))
     url, count, folder, workers, *more = arguments
-    run = extend_all if what == "ours" else fetch_bare
+    run = {"ours": extend_all, "away": extend_away, "bare": fetch_bare}[what]
     with patch.object(download_images, "prove", only_sniffed if more else download_images.prove):
         print(json.dumps(run(url, int(count), Path(folder), int(workers))))
 

@@ -91,6 +91,10 @@ class Interrupted(HarvestError):
     """The harvest is stopping while this task waits: give the URI back, no attempt is spent."""
 
 
+class Died(HarvestError):
+    """The process that worked on it is dead: the URI goes back marked, no attempt is spent."""
+
+
 class Fatal(HarvestError):
     """Ends the program with `exit_code`; the message is one sentence for the user."""
 

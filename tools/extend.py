@@ -135,7 +135,7 @@ class Extender:
             raise
         self._drafts.deliver(draft)
         tally = Counter(f"media {each.kind} {each.provider}" for each in draft.media)
-        return Done("finished", records=_attachment(attempt), tally=tally)
+        return Done("finished", records=attachment(draft, attempt.text), tally=tally)
 
     def begun(self) -> Sequence[str]:
         return self._drafts.begun()
@@ -271,12 +271,12 @@ def _sooner(one: Unavailable, other: Unavailable | None) -> Unavailable:
     return one if other is None or (one.delay or 0.0) < (other.delay or 0.0) else other
 
 
-def _attachment(attempt: Attempt) -> Attachment:
-    draft = attempt.draft
+def attachment(draft: Draft, text: str, moment: str = "") -> Attachment:
+    """What was found by these words, now or at that moment."""
     search = {
         "owner": draft.owner,
-        "text": attempt.text,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "text": text,
+        "time": moment or datetime.now(UTC).isoformat(timespec="seconds"),
         "asked": list(dict.fromkeys(draft.asked)),
         "kept": {kind: len(draft.of_kind(kind)) for kind in ORDER},
         "refused": draft.refused,

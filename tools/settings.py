@@ -7,6 +7,7 @@ file that only its owner can read, and is never part of a printed setting.
 from __future__ import annotations
 
 import argparse
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ class Settings:
     depth: int | None = bounded(None, least=0)
     fetch_workers: int = bounded(8, least=1, most=1000)
     extend_workers: int = bounded(5, least=1, most=1000)
+    processes: int | None = bounded(None, least=0, most=1000)  # for media; None: one for each core
     attempts: int = bounded(5, least=1, most=1000)
     stop_grace_s: float = bounded(30.0, least=0, most=DAY_S)
     reserve_bytes: int = bounded(1_000_000_000, least=0, most=10**18)
@@ -73,6 +75,12 @@ class Settings:
     def source_file(self) -> Path | None:
         """The source, if it is a file and not a server."""
         return None if "://" in self.source else Path(self.source).expanduser()
+
+    @property
+    def worker_processes(self) -> int:
+        """How many work on media beside this one; 0: threads of this one do."""
+        wanted = len(os.sched_getaffinity(0)) if self.processes is None else self.processes
+        return min(wanted, self.extend_workers)
 
     @property
     def graph_url(self) -> str:

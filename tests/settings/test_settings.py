@@ -320,6 +320,7 @@ NO_DEFAULT = {
     "transport.key_file",
     "transport.known_hosts",
     "transport.secret_file",
+    "processes",
     "limit",
     "depth",
     "proxy.file",

@@ -31,6 +31,20 @@ def build(usual: T, table: Mapping[str, Any], where: str = "") -> T:
     return replace(usual, **given)  # type: ignore[type-var]
 
 
+def table_of(settings: Any) -> dict[str, Any]:
+    """The table that makes the same of the usual ones; what is nothing is left out."""
+    found = {each.name: getattr(settings, each.name) for each in fields(settings) if each.repr}
+    return {key: _plain(value) for key, value in found.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return table_of(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return str(value) if isinstance(value, Path) else value
+
+
 def unknown(name: str, key: str, known: Sequence[str], otherwise: str = "") -> str:
     """With the nearest right name; `otherwise` is what is said if none is near."""
     hint = otherwise or f"known: {', '.join(known)}"

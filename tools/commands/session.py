@@ -115,7 +115,7 @@ class Session:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
         self.harvest = stack.enter_context(
-            closing(Harvest(self._job, file, stop, attempts, grace_s, notes=notes))
+            closing(Harvest(self._job, file, stop, attempts, grace_s, self._job.executor(), notes))
         )
         self.harvest.listen_for_pauses()
         require_same(settings.state, self.harvest.pools.remembered(), self._job.identity())

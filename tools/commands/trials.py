@@ -23,7 +23,8 @@ from ..conceptnet.api import JSON, ApiSource
 from ..conceptnet.graph import open_graph, visit_graph
 from ..errors import Fatal, GiveUp, HarvestError, StopHarvest, Unreachable, UsageError
 from ..graphs.open import is_embedded, sqlite_path
-from ..jobs.conceptnet import asks_strangers, client_of, wanted_by
+from ..jobs.conceptnet import wanted_by
+from ..jobs.conceptnet_asking import asks_strangers, client_of
 from ..jobs.conceptnet_plan import try_file
 from ..journal.holder import running
 from ..network.client import Client

@@ -38,6 +38,8 @@ class Member(NamedTuple):
     name: str
     places: Mapping[str, int]  # by stage
     at_work: Mapping[str, int]
+    memory: int = 0  # bytes, as it said last; 0: it does not say
+    deaths: int = 0  # of processes that were in its place before
 
 
 class Executor(Protocol):

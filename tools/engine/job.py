@@ -19,6 +19,7 @@ from ..journal.reader import WholeFile
 
 if TYPE_CHECKING:  # a report needs no pools
     from .committer import Store
+    from .executor import Executor
     from .harvest import Harvest
     from .stage import Found, Stage, Task, Worker
 
@@ -220,6 +221,10 @@ class Job:
     def choices(self) -> dict[str, str]:
         """What may differ when a harvest is resumed, but hardly on purpose."""
         return {}
+
+    def executor(self) -> Executor | None:
+        """Who works on its tasks; None: threads of this process."""
+        return None
 
     # --- from the start to the end ---------------------------------------------------------
 

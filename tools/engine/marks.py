@@ -26,6 +26,8 @@ MARK = (
     "INSERT INTO mark SELECT id, 1 FROM lease WHERE true "
     "ON CONFLICT (id) DO UPDATE SET deaths = deaths + 1"
 )
+OF_ONE = "SELECT deaths FROM mark WHERE id = ?"
+SET = "INSERT INTO mark VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET deaths = excluded.deaths"
 CLEAR = "DELETE FROM mark WHERE id IN (SELECT value FROM json_each(?))"
 NEXT = (
     f"SELECT deaths, {COLUMNS} FROM mark JOIN uri USING (id) "
@@ -73,6 +75,15 @@ class Marks:
         """A JSON list of those that have come to an orderly end."""
         if self.count:
             self.count -= self._db.execute(CLEAR, (ids,)).rowcount
+
+    def deaths(self, id_: int) -> int:
+        """How many marks it has."""
+        row = self._db.execute(OF_ONE, (id_,)).fetchone() if self.count else None
+        return row[0] if row else 0
+
+    def set(self, id_: int, deaths: int) -> None:
+        self._db.execute(SET, (id_, deaths))
+        self.recount()
 
     def give_up(self, pool: int) -> Sequence[str]:
         """Those of a waiting pool with too many marks are in `failed` now, unmarked."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
-from .marks import REASON
+from .marks import MOST, REASON
 from .moves import FAILED, aim_of, found_by, row_of
 from .notes import REMEMBER
 from .pool import Pool
@@ -133,6 +133,21 @@ class Pools(Reopening):
             else:
                 self._waiting.enter({pool: [row_of(task, task.stage, task.rank, attempts)]})
             self.changed.notify_all()
+
+    def died(self, task: Task, reason: str) -> int:
+        """The process that worked on it is dead: it waits again, marked. How many marks it has;
+        if that is one too many it stays where it is, to be given up."""
+        with self.changed:
+            if not self._leases.holds(task):
+                return 0
+            deaths = self._register.deaths(task) + 1
+            if deaths < MOST:
+                with self._register.transaction():
+                    self._register.leave_marked(task, reason)
+                    self._time(task, "retried")
+                self._release(task)
+                self.changed.notify_all()
+            return deaths
 
     def give_up(self, task: Task, reason: str) -> None:
         """Park it in `failed`, with a reason a person understands."""

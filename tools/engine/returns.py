@@ -14,6 +14,7 @@ from threading import Lock
 
 from ..errors import (
     ComeBack,
+    Died,
     Fatal,
     HarvestError,
     Interrupted,
@@ -23,6 +24,7 @@ from ..errors import (
 from .committer import MOST_AT_ONCE, Committer, TakenBack, Tell
 from .executor import Answer, Verdict
 from .judgement import judged
+from .marks import MOST, REASON
 from .pools import Pools
 from .rests import Rests
 from .stage import Done, Stage, Task
@@ -150,6 +152,9 @@ class Returns:
                 self._pools.retry_later(task, reason, spent=False)
             case Interrupted():
                 self._pools.retry_later(task, reason, spent=False)
+            case Died():
+                logger.warning("Monitor %s marked uri=%r: %s", self._stage.name, task.uri, reason)
+                return REASON if self._pools.died(task, reason) >= MOST else None
             case Unavailable():
                 with self._pools.changed:
                     self.rests.begin(reason, error.delay)

@@ -108,6 +108,12 @@ class Register(StateFile):
         if to != waited:
             self.counts[tasks[0].stage.done] += len(tasks)
 
+    def leave_marked(self, task: Task, reason: str) -> None:
+        """A process died with this task: it waits again, with a mark more."""
+        deaths = self._marks.deaths(task.id)
+        self.leave([task], task.stage.waiting, task.rank, task.attempts, reason=reason)
+        self._marks.set(task.id, deaths + 1)
+
     def promote(self, pool: str) -> list[Row]:
         """Delayed URIs whose time has come (or whose time a clock jump made absurd) are ready."""
         now = time.time()
@@ -171,6 +177,10 @@ class Register(StateFile):
     def marked(self, stage: Stage, count: int) -> list[Marked]:
         """The next of those that were at work when a process died."""
         return self._marks.next(stage, self.ids[stage.waiting], count)
+
+    def deaths(self, task: Task) -> int:
+        """How many processes have died with it, without an orderly end between."""
+        return self._marks.deaths(task.id)
 
     def earliest_due(self, pool: str) -> float | None:
         ((earliest,),) = self._db.execute(sql.EARLIEST, (self.ids[pool],)).fetchall()

@@ -18,22 +18,18 @@ from ..add import Adder, Attachment, Graph
 from ..conceptnet.api import ApiSource
 from ..conceptnet.graph import open_graph
 from ..conceptnet.rules import Filter
+from ..engine.executor import Executor
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Panel
 from ..engine.stage import Found, Worker
 from ..errors import HarvestError, StopHarvest, UsageError
-from ..extend import Extender, Wanted, media_kinds
 from ..fetch import Fetcher, Source
 from ..graphs.open import is_there
 from ..journal.snapshots import BUDGETS
 from ..media.drafts import Drafts, reason_group
 from ..media.ledger import Ledger
-from ..network.client import Client
-from ..network.guard import host_of
-from ..network.proxy_list import proxies_of
-from ..providers import catalogue
-from ..proxy import Proxies
 from ..settings import Settings
+from .conceptnet_asking import asks_strangers, client_of, extender_of
 from .conceptnet_description import CONCEPTNET, REAL, SAMPLE
 from .conceptnet_results import Results
 from .outcome import begin_to_count, nothing_kept
@@ -93,7 +89,10 @@ class ConceptnetJob(Job):
             self.source = self._source(wanted)
             self.workers = {"fetch": Fetcher(self.source, wanted, settings.depth, ground)}
         if settings.extend.is_wanted:
-            self.workers = {**self.workers, "extend": self._extender()}
+            self.workers = {
+                **self.workers,
+                "extend": extender_of(settings, self.client, self._drafts, stop),
+            }
 
     @property
     def store(self) -> Adder:
@@ -200,19 +199,12 @@ class ConceptnetJob(Job):
             )
         return Streamer(file, wanted, self._settings.dump.max_malformed, ground)
 
-    def _extender(self) -> Extender:
-        from ..media.downloader import Downloader  # it takes Pillow with it
+    def executor(self) -> Executor | None:
+        if "extend" not in self.workers or not self._settings.worker_processes:
+            return None
+        from .conceptnet_processes import executor_of
 
-        extend, media = self._settings.extend, self._settings.media
-        return Extender(
-            catalogue.opened(extend, self.client),
-            Downloader(self.client, extend, media_kinds(bool(extend.sounds))),
-            self._drafts,
-            media,
-            Wanted(extend.wanted, extend.enough, extend.patience_days),
-            self._settings.attempts,
-            self._stop,
-        )
+        return executor_of(self, self._settings, self._drafts, self._stop)
 
     def _book(self, attachments: Sequence[Attachment]) -> None:
         self.ledger.add(attachments)
@@ -231,29 +223,6 @@ class OfflineJob(ConceptnetJob):
 def wanted_by(settings: Settings) -> Filter:
     chosen = settings.filter
     return Filter.of(chosen.languages, chosen.min_weight, chosen.relations, chosen.senses)
-
-
-def asks_strangers(settings: Settings) -> bool:
-    """Are media asked of anybody but servers that the settings name?"""
-    return bool(set(catalogue.usable(settings.extend)) - set(settings.extend.servers))
-
-
-def client_of(
-    settings: Settings, stop: Event, proxies: Proxies | None = None, budgets: Path | None = None
-) -> Client:
-    named, connections = dict(settings.extend.servers), settings.extend_workers
-    if settings.source_file is None:
-        named["source"] = settings.source
-        connections += settings.fetch_workers
-    return Client(
-        settings.http,
-        proxies or proxies_of(settings.proxy, settings.http, stop),
-        stop,
-        connections,
-        limits=catalogue.limits(settings.extend),
-        trusted=[_host(name, url) for name, url in named.items()],
-        budgets=budgets,
-    )
 
 
 def opened(settings: Settings, arguments: Namespace, stop: Event) -> ConceptnetJob:
@@ -283,12 +252,3 @@ def rehearsed(
         job = kind(scratch, graph, stop, "", arguments.all, arguments.quiet)
         job.close_too(stack.pop_all())
     return job
-
-
-def _host(name: str, url: str) -> str:
-    try:
-        return host_of(url)
-    except ValueError:
-        raise UsageError(
-            f"the {name} {url!r} is not an address: write it like http://host:port"
-        ) from None

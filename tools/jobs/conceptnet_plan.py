@@ -16,7 +16,7 @@ from ..network.limits import Limit, merged
 from ..providers import catalogue
 from ..reports.counts import counted
 from ..settings import Settings
-from .conceptnet import asks_strangers
+from .conceptnet_asking import asks_strangers
 
 MOST_SEEDS = 5
 

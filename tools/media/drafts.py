@@ -54,6 +54,11 @@ class Draft:
     def weight(self) -> int:
         return sum(each.bytes for each in self.media)
 
+    def date(self) -> None:
+        """It is kept now, perhaps for the first time; the clock may have been set back."""
+        now = time.time()
+        self.since = min(self.since or now, now)
+
     def of_kind(self, kind: str) -> list[Media]:
         return [each for each in self.media if each.kind == kind]
 
@@ -119,14 +124,19 @@ class Drafts:
         self._remove_leftovers(draft)
         return draft
 
+    def lend(self, owner: str) -> dict[str, Any] | None:
+        """What is known about an owner, for whoever works on it elsewhere; None: nothing."""
+        draft = self._delivered.get(owner) or self._read(owner)
+        return None if draft == Draft(owner) else asdict(draft)
+
     def deliver(self, draft: Draft) -> None:
         """Its task is done. If it cannot be stored now, the next attempt finds the draft here."""
         self._delivered[draft.owner] = draft
         self._weigh(draft)
 
     def save(self, draft: Draft) -> None:
-        path, now = self._path(draft.owner), time.time()
-        draft.since = min(draft.since or now, now)  # the clock may have been set back
+        path = self._path(draft.owner)
+        draft.date()
         try:
             self._write(path, orjson.dumps(asdict(draft), default=tuple))
         except OSError as error:
@@ -188,12 +198,19 @@ class Drafts:
 
 def _parsed(path: Path) -> Draft | None:
     try:
-        table: dict[str, Any] = orjson.loads(path.read_bytes())
-        table["media"] = [Media(*each) for each in table["media"]]
-        table["open"] = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
-        return Draft(**table)
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return draft_of(orjson.loads(path.read_bytes()))
+    except (FileNotFoundError, ValueError):
         return None
+
+
+def draft_of(table: dict[str, Any]) -> Draft:
+    """ValueError if it is none."""
+    try:
+        media = [Media(*each) for each in table["media"]]
+        open_ = [Offer(a, b, Candidate(*each)) for a, b, each in table["open"]]
+        return Draft(**{**table, "media": media, "open": open_})
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"no draft: {error}") from None
 
 
 def reason_group(reason: str) -> str:

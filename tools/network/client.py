@@ -27,7 +27,7 @@ from .exchange import Exchange
 from .guard import Guard, host_named
 from .head import FieldsByName
 from .large_answers import Turn
-from .limits import Limit, Limits, merged, pause_asked
+from .limits import KeptLimits, Limit, Limits, merged, pause_asked
 from .request import MAX_REDIRECTS, REDIRECTS, Request
 from .response import Response
 from .routes import DeadlineAdapter
@@ -51,7 +51,8 @@ class Client:
 
     `trusted` and the setting private_hosts name hosts, with their ports, that may be asked though
     their addresses are not public. `budgets` is the file that carries limits for a day over a
-    restart; without one they begin anew. `hosts` is how many are asked by turns.
+    restart; without one they begin anew. `hosts` is how many are asked by turns. `kept` are limits
+    that somebody else keeps, instead of our own.
     """
 
     def __init__(
@@ -65,13 +66,15 @@ class Client:
         trusted: Collection[str] = (),
         budgets: Path | None = None,
         hosts: int = 0,
+        kept: KeptLimits | None = None,
     ) -> None:
         self._settings = settings
         self._proxies = proxies or Proxies(())
         self._stop = stop
         self._guard = Guard({*trusted, *settings.private_hosts})
         self._adapter = DeadlineAdapter(connections, self._guard, hosts)
-        self._limits = Limits(merged(limits, settings.limits), stop, budgets)
+        own = kept or Limits(merged(limits, settings.limits), stop, budgets)
+        self._limits: KeptLimits = own
         self._headers = {
             "User-Agent": user_agent(settings.contact),
             "Accept-Encoding": "gzip, deflate",
@@ -155,6 +158,11 @@ class Client:
         finally:
             if turns is not None:
                 turns.give_back(begun, 0)
+
+    @property
+    def limits(self) -> KeptLimits:
+        """For whoever grants turns to others."""
+        return self._limits
 
     def trust(self, host: str) -> None:
         """The user has named this host, with its port unless that is the web's: it may be asked

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from queue import Empty, PriorityQueue
 from threading import Event, Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..base.backoff import Rest
 from ..errors import Interrupted, Unavailable, UsageError
@@ -84,6 +84,12 @@ class Rests:
     def __init__(self) -> None:
         self._rests: dict[str, Rest] = {}
         self._reasons: dict[str, str] = {}
+        self.on_begin: Callable[[str, float, str], object] = lambda host, pause, reason: None
+
+    def now(self) -> list[tuple[str, float, str]]:
+        """Hosts that are left alone, for how long and why."""
+        rests = [(host, rest.left) for host, rest in list(self._rests.items())]
+        return [(host, left, self._reasons[host]) for host, left in rests if left > 0]
 
     def number(self) -> int:
         """Of hosts that are left alone now."""
@@ -106,6 +112,7 @@ class Rests:
         pause = rest.begin(None if seconds is None else min(max(0.0, seconds), DAY_S))
         pause = rest.left if pause is None else pause
         logger.debug("%s is not asked for %.1f s: %s", host, pause, reason)
+        self.on_begin(host, pause, reason)
         return pause
 
     def end(self, host: str) -> None:
@@ -192,6 +199,21 @@ class Turns:
         logger.debug("waits %.2f s for %s, which allows %s", seconds, self._host, allowed)
         if self._stop.wait(seconds):
             raise Interrupted("stopping")
+
+
+class Taken(Protocol):
+    """A turn that somebody has."""
+
+    def give_back(self, begun: float, size: int) -> None: ...
+
+
+class KeptLimits(Protocol):
+    """What a client asks of whoever keeps the limits, be it here or in another process."""
+
+    @property
+    def rests(self) -> Rests: ...
+    def take_turn(self, host: str) -> Taken | None: ...
+    def close(self) -> None: ...
 
 
 class Limits:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from threading import Lock
+from typing import Any
 
 from .exchange import Exchange
 
@@ -34,13 +35,50 @@ class Traffic:
             self.bytes += exchange.size
             self.sent += exchange.sent
             self.classes[f"{exchange.status // 100}xx" if exchange.status else "none"] += 1
-            is_known = exchange.host in self._hosts or len(self._hosts) < MOST_HOSTS
-            host = exchange.host if is_known else OTHERS
-            requests, size = self._hosts.get(host, (0, 0))
-            self._hosts[host] = (requests + 1, size + exchange.size)
+            self._add(exchange.host, 1, exchange.size)
 
     def take(self) -> Mapping[str, tuple[int, int]]:
         """Requests and bytes of each host since this was last asked."""
         with self._lock:
             taken, self._hosts = self._hosts, {}
             return taken
+
+    def drained(self) -> dict[str, Any] | None:
+        """All that was counted, which is forgotten here: it goes to whoever counts for several
+        processes. None if there is nothing."""
+        with self._lock:
+            if not self.requests:
+                return None
+            sums = {"requests": self.requests, "bytes": self.bytes, "sent": self.sent}
+            table = {**sums, "classes": dict(self.classes), "hosts": self._hosts}
+            self.requests = self.bytes = self.sent = 0
+            self.classes, self._hosts = Counter(), {}
+            return table
+
+    def merge(self, table: Mapping[str, Any]) -> None:
+        """What was counted elsewhere; ValueError if that cannot be."""
+        try:
+            sums = [_count(table[name]) for name in ("requests", "bytes", "sent")]
+            classes = {str(name): _count(number) for name, number in table["classes"].items()}
+            hosts = {str(host): (_count(a), _count(b)) for host, (a, b) in table["hosts"].items()}
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("no traffic") from None
+        with self._lock:
+            self.requests += sums[0]
+            self.bytes += sums[1]
+            self.sent += sums[2]
+            self.classes.update(classes)
+            for host, (requests, size) in hosts.items():
+                self._add(host, requests, size)
+
+    def _add(self, host: str, requests: int, size: int) -> None:
+        is_known = host in self._hosts or len(self._hosts) < MOST_HOSTS
+        name = host if is_known else OTHERS
+        before = self._hosts.get(name, (0, 0))
+        self._hosts[name] = (before[0] + requests, before[1] + size)
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("no traffic")
+    return value

@@ -10,13 +10,11 @@ a parser asks for more.
 from __future__ import annotations
 
 import _thread
-import ctypes
 import errno
 import importlib
 import os
 import resource
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..base.parent import belong_to
 from ..errors import HarvestError
 from .channel import FAILED, NO_MEMORY, WELL, Channel
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     import inspect
 
 LONGEST_REASON = 500
-DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # as prctl numbers them
 NO_BUFFER = "Not enough memory to allocate buffer"  # so orjson says it, as if the JSON were wrong
 MORE_MEMORY = 1.1  # of what may be resident, as addresses
 METHODS = ("parse", "parser")
@@ -239,17 +237,8 @@ def limit(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-def belong_to(parent: int) -> None:
-    """End with it, however it ends. 0: it is in another namespace, and its end is seen to."""
-    control = ctypes.CDLL(None).prctl
-    control(DIE_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
-    control(ADOPT_ORPHANS, 1, 0, 0, 0)
-    if parent and os.getppid() != parent:
-        os._exit(1)
-
-
 def main(answers: int, parent: int) -> None:
-    belong_to(parent)
+    belong_to(parent, adopts=True)
     channel = Channel(answers)
     with suppress(EOFError):
         _, said, text = channel.next()

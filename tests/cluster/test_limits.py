@@ -1,0 +1,120 @@
+"""The limits of a host are kept over all processes, as the host sees it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.cluster.test_executor import NoCargo
+from tests.engine.executor_contract import Scene, until
+from tests.support.worlds.faults import FaultServer
+from tools.cluster.executor import Away, ProcessExecutor
+from tools.engine.stage import Done, Stage, Task
+from tools.errors import Died, Unavailable
+from tools.network.guard import host_of
+from tools.network.limits import Limit, Limits
+from tools.network.traffic import Traffic
+from tools.structure.processes import descendants
+
+STAGE = Stage("fetch", 8)
+COMMAND = (sys.executable, "-m", "tests.cluster.asking")
+
+
+class Asking(Scene):
+    def __init__(self, server: FaultServer, folder: Path, limit: Limit | None) -> None:
+        host = host_of(server.url)
+        limited = {} if limit is None else {host: limit}
+        self.limits, self.traffic = Limits(limited, Event(), None), Traffic()
+        setup = {"host": host, "limited": list(limited)}
+        ways = "", setup, self.limits, self.traffic
+        away = Away({"fetch": NoCargo()}, 2, COMMAND, *ways)
+        super().__init__(ProcessExecutor([STAGE], {}, away, Event()), folder)
+        self._url = server.url
+
+    def ask(self, path: str, count: int) -> list[Task]:
+        numbers = range(self._last + 1, self._last + count + 1)
+        self._last += count
+        uris = {number: f"{self._url}{path}#{number}" for number in numbers}
+        tasks = [Task(each, uri, STAGE, None, 0, 0, token=each) for each, uri in uris.items()]
+        self.executor.give(tasks)
+        return tasks
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+def asking(server: FaultServer, tmp_path: Path) -> Iterator[Callable[[Limit | None], Asking]]:
+    made: list[Asking] = []
+
+    def make(limit: Limit | None) -> Asking:
+        made.append(Asking(server, tmp_path, limit))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.executor.close(0.0)
+
+
+def most_in_a_second(times: list[float]) -> int:
+    times = sorted(times)
+    return max(bisect_right(times, each + 1.0) - at for at, each in enumerate(times))
+
+
+@pytest.mark.parametrize("most", [10, 30])
+def test_a_host_sees_no_more_than_its_limit_in_any_second(
+    asking: Callable[[Limit | None], Asking], server: FaultServer, most: int
+) -> None:
+    scene = asking(Limit((f"{most}/second",)))
+    scene.ask("/ok", 4 * most)
+    arrivals = scene.wait_for(4 * most)
+    assert all(isinstance(each.result, Done) for each in arrivals)
+    times = [each.arrived for each in server.requests]
+    assert len(times) == 4 * most
+    assert most_in_a_second(times) <= most * 1.1 + 1
+    assert max(times) - min(times) < 8.0, "the limit is used"
+    assert scene.traffic.requests == 4 * most and scene.traffic.classes["2xx"] == 4 * most
+
+
+def test_a_place_is_the_processs_own_until_it_dies(
+    asking: Callable[[Limit | None], Asking], server: FaultServer
+) -> None:
+    scene = asking(Limit(at_once=1))
+    scene.ask("/hang", 1)
+    until(lambda: bool(server.requests), "it is asked")
+    scene.ask("/ok", 4)
+    time.sleep(0.5)
+    assert len(server.requests) == 1, "there is one place"
+    for pid in list(descendants(os.getpid())):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: len(scene.arrivals) == 5, "all come back")
+    assert any(isinstance(each.result, Died) for each in scene.arrivals)
+    scene.ask("/ok", 4)
+    until(lambda: len(server.requests) >= 5, "the place is free")
+
+
+def test_what_one_process_is_told_all_heed(
+    asking: Callable[[Limit | None], Asking], server: FaultServer
+) -> None:
+    scene = asking(None)
+    scene.ask("/ok", 8)
+    scene.wait_for(8)
+    scene.ask("/status/429", 1)
+    (*_, refused) = scene.wait_for(9)
+    assert isinstance(refused.result, Unavailable) and scene.limits.rests.number() == 1
+    before = len(server.requests)
+    scene.ask("/ok", 16)
+    arrivals = scene.wait_for(25)
+    assert all(isinstance(each.result, Unavailable) for each in arrivals[9:])
+    assert len(server.requests) == before

@@ -1,0 +1,63 @@
+"""A harvest whose media are got in processes, stopped as people stop it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.faults.injection import Process, main_py, wait_until
+from tests.soak.compare import state_flaws
+from tools.structure.processes import descendants
+
+
+def workers_of(process: Process) -> list[int]:
+    """The servers of the sample have processes, too."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline") for pid in descendants(process.pid)}
+    return [pid for pid, path in commands.items() if b"conceptnet_processes" in path.read_bytes()]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_it_stops_everybody_and_nothing_is_lost(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """As a terminal does it, or a service: everybody gets the signal."""
+    config = tmp_path / "sheaf.toml"
+    config.write_text("processes = 2\n")
+    state, media = tmp_path / "state", tmp_path / "m"
+    places = ("--config", config, "--state", state, "--media", media)
+    with Process(tmp_path / "said", main_py("--sample", "-q", *places)) as process:
+        wait_until(lambda: len(list(media.rglob("*.jpg"))) > 20, "there are files")
+        workers = workers_of(process)
+        for pid in (*workers, process.pid):
+            os.kill(pid, number)
+        assert process.end() == 0, process.log
+        assert not process.log
+    assert len(workers) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert list(state_flaws(state / "pools.db")) == []
+
+
+@pytest.mark.timeout(120)
+def test_a_pause_keeps_the_processes_and_resuming_goes_on(tmp_path: Path) -> None:
+    config = tmp_path / "sheaf.toml"
+    config.write_text("processes = 2\n")
+    state, media = tmp_path / "state", tmp_path / "m"
+    places = ("--config", config, "--state", state, "--media", media)
+
+    def files() -> int:
+        return len(list(media.rglob("*.jpg")))
+
+    with Process(tmp_path / "said", main_py("--sample", "-q", *places)) as process:
+        wait_until(lambda: files() > 20, "there are files")
+        for verb in ("pause", "resume"):
+            with Process(tmp_path / verb, main_py(verb, "--state", state)) as asked:
+                assert asked.end() == 0, asked.log
+            if verb == "pause":
+                workers = workers_of(process)
+                before = files()
+        assert len(workers) == 2
+        wait_until(lambda: files() > before + 20, "it goes on")
+        assert workers_of(process) == workers

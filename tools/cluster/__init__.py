@@ -1,0 +1,1 @@
+"""Workers in processes of their own: what is said to them, how it travels, who sees to them."""

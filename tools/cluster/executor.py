@@ -1,0 +1,272 @@
+"""Works on tasks in processes of this machine: some stages there, all others in threads here.
+
+Promise: a process that dies, is silent or says what cannot be right is replaced, and what it worked
+on comes back as Died when it is certainly gone: two never work on the same. Limits, rests, traffic
+and what is to be stored stay here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Condition, Event
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from ..engine.executor import Came, Verdict, place_of
+from ..engine.executor import Member as Shown
+from ..engine.stage import Done, Stage, Task, Worker
+from ..engine.threads import ThreadExecutor
+from ..errors import Died, HarvestError, Interrupted, RetryLater, Unavailable
+from ..network.limits import Limits
+from ..network.traffic import Traffic
+from .crew import Crew
+from .grants import Grants
+from .member import Member
+from .messages import (
+    FORMAT,
+    Answered,
+    Ask,
+    Back,
+    Beat,
+    Hello,
+    Message,
+    Pause,
+    Ready,
+    Result,
+    Said,
+    Table,
+)
+from .places import Places
+from .wire import Malformed, done_of, error_of, work_of
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+
+
+class Cargo(Protocol):
+    """What goes along with a stage's tasks, and comes home with what they found."""
+
+    def outgoing(self, task: Task) -> Any: ...
+
+    def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
+        """The records of one that is done. ValueError if that cannot be right."""
+
+
+class Away(NamedTuple):
+    """What is done in processes, how many and which program they run."""
+
+    cargoes: Mapping[str, Cargo]  # by stage
+    processes: int
+    command: Sequence[str]
+    job: str = ""
+    setup: Mapping[str, Any] = MappingProxyType({})
+    limits: Limits | None = None
+    traffic: Traffic | None = None
+
+
+@dataclass(slots=True)
+class AtWork:
+    task: Task
+    number: int  # of its place
+    member: Member
+    has_come: bool = False
+
+
+class ProcessExecutor:
+    """The Executor of one machine."""
+
+    def __init__(
+        self, stages: Iterable[Stage], workers: Mapping[str, Worker], away: Away, stop: Event
+    ) -> None:
+        stages = list(stages)
+        here = {name: work for name, work in workers.items() if name not in away.cargoes}
+        self._here = ThreadExecutor(stages, here)
+        self._away = away
+        there = [stage for stage in stages if stage.name in away.cargoes]
+        self._places = {stage.name: Places(stage, away.processes) for stage in there}
+        self._at_work: dict[int, AtWork] = {}
+        self._changed = Condition()  # its lock is never held while anybody else is called
+        ways = self._hello, self._heard, self._gone, stop
+        self._crew = Crew(away.processes, away.command, *ways)
+        self._grants: Grants | None = None
+        if away.limits is not None:
+            everybody = sum(stage.workers for stage in there)
+            self._grants = Grants(away.limits, everybody, self._crew.tell_all)
+
+    # --- what every executor does ----------------------------------------------------------
+
+    def open(self, came: Came) -> None:
+        self._came = came
+        self._here.open(came)
+
+    def places(self, stage: str) -> int:
+        found = self._places.get(stage)
+        return self._here.places(stage) if found is None else found.number
+
+    def give(self, tasks: Sequence[Task]) -> None:
+        self._here.give([task for task in tasks if task.stage.name not in self._places])
+        if there := [task for task in tasks if task.stage.name in self._places]:
+            with self._changed:
+                for task in there:
+                    self._places[task.stage.name].unbegun.append(task)
+            self._crew.start()
+            self._begin()
+
+    def recall(self, stage: str) -> None:
+        if stage in self._places:
+            self._return_unbegun(stage, Interrupted("recalled before anybody began"))
+        else:
+            self._here.recall(stage)
+
+    def rest(self, stage: str, numbers: Collection[int]) -> None:
+        if stage not in self._places:
+            self._here.rest(stage, numbers)
+            return
+        with self._changed:
+            self._places[stage].resting = frozenset(numbers)
+        self._begin()
+
+    def members(self) -> Sequence[Shown]:
+        with self._changed:
+            there = [self._shown(number) for number in range(self._away.processes)]
+        return [*self._here.members(), *there]
+
+    def close(self, grace_s: float) -> None:
+        deadline = time.monotonic() + grace_s
+        for stage in self._places:
+            self.recall(stage)
+        self._here.close(grace_s)
+        with self._changed:
+            while self._is_awaited() and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(min(left, LOOK_S))
+        self._crew.close()
+        if self._grants is not None:
+            self._grants.close()
+
+    def _is_awaited(self) -> bool:
+        """Is anybody at work, who can still come home?"""
+        return bool(self._at_work) and not self._crew.is_closing
+
+    def _shown(self, number: int) -> Shown:
+        fate = self._crew.fates[number]
+        places = {name: each.going_of(number) for name, each in self._places.items()}
+        at_work = dict.fromkeys(self._places, 0)
+        for each in self._at_work.values():
+            at_work[each.task.stage.name] += each.member.number == number
+        memory = fate.member.memory if fate.member else 0
+        return Shown(f"process {number + 1}", places, at_work, memory, fate.deaths)
+
+    def _hello(self, number: int) -> Hello:
+        places = {name: each.number_of(number) for name, each in self._places.items()}
+        level = logger.getEffectiveLevel()  # ours, not that of libraries
+        return Hello(FORMAT, self._away.job, places, dict(self._away.setup), level)
+
+    # --- handing out -----------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Fill the free places of those that are ready with what waits for one."""
+        while begun := self._next():
+            cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
+            begun.member.send(work_of(begun.task, cargo))
+
+    def _next(self) -> AtWork | None:
+        with self._changed:
+            ready = self._crew.ready()
+            for places in self._places.values():
+                number = places.free_of(ready) if places.unbegun else None
+                if number is not None and (member := ready[places.owner(number)]):
+                    task = places.begin(number)
+                    begun = self._at_work[task.token] = AtWork(task, number, member)
+                    return begun
+        return None
+
+    def _return_unbegun(self, stage: str, error: HarvestError) -> None:
+        with self._changed:
+            tasks = self._places[stage].recalled()
+        for task in tasks:
+            self._came(task.token, "", error, _nobody)
+
+    # --- what processes say: in a thread of each -------------------------------------------
+
+    def _heard(self, member: Member, message: Message) -> None:
+        match message:
+            case Result():
+                self._brought(member, message)
+            case Ask() | Back() | Pause() | Answered() if self._grants is not None:
+                self._grants.heard(member, message, member.send)
+            case Beat(memory, traffic):
+                member.memory = memory
+                self._count(traffic)
+            case Said(level, name, text):
+                logging.getLogger(name).log(level, "%s", text)
+            case Ready(format_, _) if format_ == FORMAT:
+                if self._grants is not None:
+                    self._grants.come(member, member.send)
+                self._begin()
+            case _:
+                raise Malformed(f"{type(message).__name__} is not for us")
+
+    def _brought(self, member: Member, message: Result) -> None:
+        self._count(message.traffic)
+        with self._changed:
+            begun = self._at_work.get(message.token)
+            if begun is None or begun.member is not member or begun.has_come:
+                raise Malformed("a result that nobody waits for")
+            begun.has_come = True
+        self._hand_in(begun, self._result(begun.task, message))
+
+    def _result(self, task: Task, message: Result) -> Done | HarvestError:
+        cargo = self._away.cargoes[task.stage.name]
+        try:
+            if message.done is None:
+                error = error_of(message.error or {})
+                cargo.incoming(task, error, message.cargo)
+                return error
+            done = done_of(message.done)
+            return done_of(message.done, cargo.incoming(task, done, message.cargo))
+        except ValueError as error:
+            logger.error("uri=%r: %s", task.uri, error)
+            return RetryLater(f"its process answered what cannot be right: {error}")
+        except HarvestError as error:
+            return error
+
+    def _hand_in(self, begun: AtWork, result: Done | Exception) -> None:
+        holder = place_of(begun.task.stage.name, begun.number)
+        self._came(begun.task.token, holder, result, lambda _verdict: self._free(begun))
+
+    def _free(self, begun: AtWork) -> None:
+        with self._changed:
+            del self._at_work[begun.task.token]
+            self._places[begun.task.stage.name].free(begun.number)
+            self._changed.notify_all()
+        self._begin()
+
+    def _gone(self, member: Member, why: str) -> None:
+        """It has ended for certain: what it worked on may be given to others."""
+        if self._grants is not None:
+            self._grants.gone(member)
+        if self._crew.is_closing:
+            return
+        with self._changed:
+            lost = [each for each in self._at_work.values() if each.member is member]
+            lost = [each for each in lost if not each.has_come]
+            for each in lost:
+                each.has_come = True
+        for each in lost:
+            self._hand_in(each, Died(f"the process that worked on it died: {why}"))
+        if self._crew.is_hopeless():
+            for stage in self._places:
+                error = Unavailable(f"no process for {stage} can be started: {why}")
+                self._return_unbegun(stage, error)
+
+    def _count(self, traffic: Table | None) -> None:
+        if traffic is not None and self._away.traffic is not None:
+            self._away.traffic.merge(traffic)
+
+
+def _nobody(_verdict: Verdict) -> None:
+    """No place waits for this answer."""

@@ -1,0 +1,145 @@
+"""What the coordinator and those who work for it say to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+FORMAT = 1
+Table = dict[str, Any]
+
+
+# --- to a node ---------------------------------------------------------------------------------
+
+
+class Hello(NamedTuple):
+    """The first word: what the node shall be."""
+
+    format: int
+    job: str
+    places: Table  # by stage
+    setup: Table  # only the job knows what it is
+    log_level: int
+
+
+class Work(NamedTuple):
+    """A task, and what goes along with it."""
+
+    token: int
+    stage: str
+    id: int
+    uri: str
+    rank: int | None
+    depth: int
+    attempts: int
+    is_hurried: bool
+    priority: int
+    note: str | None
+    lane: str | None
+    cargo: Any
+
+
+class Stop(NamedTuple):
+    """Whoever waits for something gives up waiting."""
+
+
+class Permit(NamedTuple):
+    """The host may be asked, once, until this moment of the clock that all here share."""
+
+    number: int
+    until: float
+
+
+class Refusal(NamedTuple):
+    number: int
+    error: Table
+
+
+class Resting(NamedTuple):
+    """Nobody asks this host for so many seconds."""
+
+    host: str
+    seconds: float
+    reason: str
+
+
+class Rested(NamedTuple):
+    """The answer to a Pause: how long it is."""
+
+    number: int
+    seconds: float
+
+
+# --- from a node -------------------------------------------------------------------------------
+
+
+class Ready(NamedTuple):
+    format: int
+    pid: int
+
+
+class Result(NamedTuple):
+    """What became of a task: done or an error, never both."""
+
+    token: int
+    done: Table | None
+    error: Table | None
+    cargo: Any
+    traffic: Table | None
+
+
+class Beat(NamedTuple):
+    """It is alive."""
+
+    memory: int
+    traffic: Table | None
+
+
+class Ask(NamedTuple):
+    """May this host be asked?"""
+
+    number: int
+    host: str
+
+
+class Back(NamedTuple):
+    """A permit is over; so many bytes came."""
+
+    number: int
+    size: int
+
+
+class Pause(NamedTuple):
+    """A host wants to be left alone, for so long or for a while that grows."""
+
+    number: int
+    host: str
+    reason: str
+    seconds: float | None
+
+
+class Answered(NamedTuple):
+    """A host that has rested is well."""
+
+    host: str
+
+
+class Said(NamedTuple):
+    """A line of the log."""
+
+    level: int
+    logger: str
+    text: str
+
+
+Message = (
+    Hello | Work | Stop | Permit | Refusal | Resting | Rested
+    | Ready | Result | Beat | Ask | Back | Pause | Answered | Said
+)  # fmt: skip
+KINDS: Mapping[str, type[Message]] = {
+    kind.__name__: kind
+    for kind in (
+        *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
+        *(Ready, Result, Beat, Ask, Back, Pause, Answered, Said),
+    )
+}

@@ -1,0 +1,49 @@
+"""What a node says to its coordinator, and what it asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from queue import Empty, SimpleQueue
+
+from ..errors import Unavailable
+from .link import Broken, Link
+from .messages import Message, Permit, Refusal, Rested
+from .wire import encoded
+
+ANSWER_S = 150.0  # longer than anybody waits for a turn
+
+Reply = Permit | Refusal | Rested
+
+
+class Post:
+    """Any thread may use it."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._numbers = count(1)
+        self._waiting: dict[int, SimpleQueue[Reply]] = {}
+
+    def tell(self, message: Message) -> None:
+        """If nobody is there any more, whoever receives here ends this process."""
+        with suppress(Broken):
+            self._link.send(encoded(message))
+
+    def ask(self, worded: Callable[[int], Message]) -> Reply:
+        number, reply = next(self._numbers), SimpleQueue[Reply]()
+        self._waiting[number] = reply
+        try:
+            self.tell(worded(number))
+            return reply.get(timeout=ANSWER_S)
+        except Empty:
+            raise Unavailable("the coordinator does not answer") from None
+        finally:
+            del self._waiting[number]
+
+    def heard(self, reply: Reply) -> bool:
+        """False if nobody waits for it any more."""
+        if (waiting := self._waiting.get(reply.number)) is None:
+            return False
+        waiting.put(reply)
+        return True

@@ -1,0 +1,151 @@
+"""Media of the job `conceptnet` in processes of their own: what goes along, what comes home.
+
+Run as a program it is such a process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from ..add import Attachment
+from ..base.config import build, table_of
+from ..base.program import module_command
+from ..cluster.executor import Away, ProcessExecutor
+from ..cluster.limits import SharedLimits
+from ..cluster.messages import Hello
+from ..cluster.node import Staff, serve
+from ..cluster.post import Post
+from ..engine.stage import Done, Task
+from ..errors import HarvestError
+from ..extend import attachment
+from ..media.carried import CarriedDrafts
+from ..media.drafts import Draft, Drafts, draft_of
+from ..network.limits import Limits, merged
+from ..providers import catalogue
+from ..settings import Settings
+from ..uri import media_folder
+from .conceptnet_asking import client_of, extender_of
+
+if TYPE_CHECKING:
+    from .conceptnet import ConceptnetJob
+
+NEEDED = ("source", "media", "state", "attempts", "fetch_workers", "extend_workers")
+SECTIONS = ("extend", "http", "proxy")
+
+
+# --- where the harvest is ------------------------------------------------------------------------
+
+
+def executor_of(
+    job: ConceptnetJob,
+    settings: Settings,
+    drafts: Drafts,
+    stop: Event,
+    command: Sequence[str] = (),
+) -> ProcessExecutor:
+    """`command` is the program of such a process, if it is not this one."""
+    limits = job.client.limits
+    away = Away(
+        {"extend": DraftCargo(drafts)},
+        settings.worker_processes,
+        command or module_command(".jobs.conceptnet_processes"),
+        job.description.name,
+        setup_of(settings),
+        limits if isinstance(limits, Limits) else None,
+        job.client.traffic,
+    )
+    return ProcessExecutor(job.stages, job.workers, away, stop)
+
+
+class DraftCargo:
+    """Drafts stay here; a task takes its own along and brings it home with what was added."""
+
+    def __init__(self, drafts: Drafts) -> None:
+        self._drafts = drafts
+
+    def outgoing(self, task: Task) -> Any:
+        return self._drafts.lend(task.uri)
+
+    def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
+        if cargo is None and not isinstance(result, Done):
+            return None  # it was never begun
+        draft = _checked(task.uri, cargo)
+        if not isinstance(result, Done):
+            self._drafts.save(draft)
+            return None
+        self._drafts.deliver(draft)
+        return attachment(draft, cargo["text"], cargo["time"])
+
+
+def _checked(owner: str, cargo: Any) -> Draft:
+    """Of this owner, with files in its own folder."""
+    try:
+        draft = draft_of(cargo["draft"])
+        texts = [cargo[key] for key in ("text", "time")]
+        paths = [each.path.rpartition("/")[0].rpartition("/")[0] for each in draft.media]
+    except (TypeError, KeyError, AttributeError):
+        raise ValueError("what was found is no draft") from None
+    folder = media_folder(owner)
+    if draft.owner != owner or any(path != folder for path in paths):
+        raise ValueError("what was found is of somebody else")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("what was found is no draft")
+    return draft
+
+
+def setup_of(settings: Settings) -> dict[str, Any]:
+    """All that such a process needs. It is ours: it may know what we may."""
+    table = table_of(settings)
+    return {
+        "settings": {name: table[name] for name in (*NEEDED, *SECTIONS)},
+        "keys": dict(settings.extend.keys),
+        "proxies": list(settings.proxy.urls),
+    }
+
+
+# --- such a process ------------------------------------------------------------------------------
+
+
+def settings_in(setup: Mapping[str, Any]) -> Settings:
+    settings = build(Settings(), setup["settings"])
+    return replace(
+        settings,
+        extend=replace(settings.extend, keys=setup["keys"]),
+        proxy=replace(settings.proxy, urls=tuple(setup["proxies"])),
+    )
+
+
+class DraftCarrier:
+    def __init__(self, drafts: CarriedDrafts) -> None:
+        self._drafts = drafts
+
+    def arrived(self, uri: str, cargo: Any) -> None:
+        self._drafts.bring(uri, cargo)
+
+    def leaving(self, uri: str, result: Done | HarvestError) -> Any:
+        table = self._drafts.taken(uri)
+        if table is None:
+            return None
+        search: Mapping[str, Any] = {"text": "", "time": ""}
+        if isinstance(result, Done) and isinstance(result.records, Attachment):
+            search = result.records.search
+        return {"draft": table, "text": search["text"], "time": search["time"]}
+
+
+def hire(hello: Hello, post: Post, stop: Event) -> Staff:
+    settings = settings_in(hello.setup)
+    limited = merged(catalogue.limits(settings.extend), settings.http.limits)
+    kept = SharedLimits(post, limited)
+    client = client_of(settings, stop, kept=kept)
+    drafts = CarriedDrafts(settings.media)
+    extender = extender_of(settings, client, drafts, stop)
+    carriers = {"extend": DraftCarrier(drafts)}
+    return Staff({"extend": extender}, carriers, client.traffic, kept.rests.told)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), int(sys.argv[2]), hire)
