@@ -35,6 +35,7 @@ STAGES = (STAGE, Stage("extend", workers=5))
 BATCH = 100_000
 FOUND = 5
 THREADS = 8
+TOGETHER = 8  # tasks that come home in one move, as a busy settler brings them
 LONGEST_RUN_S = 3600
 
 
@@ -56,35 +57,51 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
 
 
 def measure_moves(base: Path, known: int, rounds: int, say: Say) -> Iterator[Row]:
-    means, longest = [], []
-    for number in range(1, RUNS + 1):
-        say(f"pools a) {rounds:,} moves, run {number}")
-        with copied(base) as path, closing(Pools(path, STAGES)) as pools:
-            mean, worst = time_moves(pools, rounds)
-        means.append(mean * 1e6)
-        longest.append(worst * 1e3)
     what = f"a) {known:,} wait: lease + advance with {FOUND} new URIs"
-    yield Row(f"{what}, mean", means, " µs", 0, Bar("<", 200, " µs"))
-    yield Row(f"{what}, longest call", longest, " ms", 1)
+    for at_once, bar, where in ((1, 200, what), (TOGETHER, 120, f"{what}, {TOGETHER} at once")):
+        means, longest, spent = [], [], []
+        for number in range(1, RUNS + 1):
+            say(f"pools a) {rounds:,} moves, {at_once} at once, run {number}")
+            with copied(base) as path, closing(Pools(path, STAGES)) as pools:
+                cost = time_moves(pools, rounds, at_once)
+            means.append(cost.mean * 1e6)
+            longest.append(cost.longest * 1e3)
+            spent.append(cost.cpu * 1e6)
+        yield Row(f"{where}, mean", means, " µs", 0, Bar("<", bar, " µs"))
+        yield Row(f"{where}, CPU with the checkpointer's", spent, " µs", 0)
+        yield Row(f"{where}, longest call", longest, " ms", 1)
 
 
-def time_moves(pools: Pools, rounds: int) -> tuple[float, float]:
-    """The mean of a round and the longest single call, in seconds."""
+class Cost(NamedTuple):
+    """Seconds: of a move, and of the longest single call."""
+
+    mean: float
+    cpu: float
+    longest: float
+
+
+def time_moves(pools: Pools, rounds: int, at_once: int) -> Cost:
     uris = chance_uris(random.Random(2))
-    found = [[Found(STAGE.name, take(uris, FOUND))] for _ in range(rounds)]
+    found = [
+        [Done("finished", [Found(STAGE.name, take(uris, FOUND))]) for _ in range(at_once)]
+        for _ in range(rounds // at_once)
+    ]
     gc.collect()
     gc.freeze()  # what is only here to be measured with is not the pools' burden
     total = longest = 0.0
+    spent = time.process_time()
     for each in found:
         begun = time.perf_counter()
-        task = lease(pools)
+        tasks = pools.lease(STAGE, at_once)
         leased = time.perf_counter()
-        pools.advance((task, Done("finished", each)))
+        pools.advance(*zip(tasks, each, strict=True))
         ended = time.perf_counter()
         total += ended - begun
         longest = max(longest, leased - begun, ended - leased)
+    spent = time.process_time() - spent
     gc.unfreeze()
-    return total / rounds, longest
+    moves = len(found) * at_once
+    return Cost(total / moves, spent / moves, longest)
 
 
 # --- b) resume -----------------------------------------------------------------------------

@@ -46,6 +46,23 @@ def depths(pools: Pools) -> dict[str, int]:
     return dict(pools._register.read("SELECT uri, depth FROM uri"))
 
 
+# --- plain ones ----------------------------------------------------------------------------
+
+
+def test_what_is_found_at_once_at_several_depths_enters_once_with_its_own(pools: Pools) -> None:
+    found = [
+        Found("get", ["b", "a", "b"], depth=2),
+        Found("look", ["a", "c", "7", "[1]", "null"], depth=0),
+        Found("get", ["d", "c"], depth=2),
+        Found("get", ["e", "a"], depth=5),
+    ]
+    assert pools.discover(*found) == 8
+    assert depths(pools) == {
+        "b": 2, "a": 2, "d": 2, "c": 2, "7": 0, "[1]": 0, "null": 0, "e": 5,
+    }  # fmt: skip
+    assert list(pools.to_get) == ["b", "a", "d", "c", "e"]
+
+
 # --- notes and priorities ------------------------------------------------------------------
 
 

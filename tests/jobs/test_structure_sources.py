@@ -29,7 +29,7 @@ MAX = 10**6
 
 def opened(uri: str, folder: Path, max_bytes: int = MAX, **sections: Any) -> Source:
     settings = replace(Settings(), **sections)
-    return open_source(uri, folder, max_bytes, others_of(settings))
+    return open_source(uri, folder, max_bytes, lambda: others_of(settings))
 
 
 def bodies(source: Source, position: str = "") -> dict[str, bytes]:

@@ -44,7 +44,7 @@ def test_each_kind_is_opened(tmp_path: Path) -> None:
     assert isinstance(source, MongoSource)
     source.close()
     given = open_source("folder:.", tmp_path, 100)
-    assert open_source("pages:x", tmp_path, 1, {"pages": lambda *_: given}) is given
+    assert open_source("pages:x", tmp_path, 1, lambda: {"pages": lambda *_: given}) is given
 
 
 def test_the_driver_of_mongodb_is_imported_only_by_those_who_use_it() -> None:

@@ -9,6 +9,7 @@ import argparse
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..add import Graph
 from ..conceptnet.graph import open_graph, visit_graph
@@ -16,8 +17,10 @@ from ..graphs.open import name_of
 from ..journal.instance import only_instance
 from ..journal.snapshots import set_aside, set_pools_aside
 from ..reports.counts import counted
-from ..settings import Settings
 from . import flags
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 EXAMPLES = (
     "python clear.py --dry-run            say what is there, change nothing",

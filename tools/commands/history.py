@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable
@@ -20,8 +21,10 @@ from ..journal.snapshots import snapshots
 from ..reports.as_json import as_json, failed_as_json
 from ..reports.text import as_text, failed_line, verdict_line
 from ..reports.view import View
-from ..settings import Settings
 from . import flags
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 WATCH_S = 5.0
 SHORTEST_WATCH_S = 0.2

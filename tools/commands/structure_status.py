@@ -12,12 +12,12 @@ import orjson
 
 from ..base.text import amount, clipped, plain
 from ..errors import UsageError
-from ..settings import Settings
 from . import flags
 from .structure import JOB
 
 if TYPE_CHECKING:
     from ..journal.reader import Look
+    from ..settings import Settings
 
 EXAMPLES = (
     "python main.py structure status register             how far it is",

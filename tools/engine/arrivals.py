@@ -31,12 +31,27 @@ class Entered:
     depths: dict[str, int] = field(default_factory=dict)
 
 
-class _Way(NamedTuple):
-    """What can be let in together."""
+class _Plain(NamedTuple):
+    """URIs that can be let in together: nothing else is known of each."""
 
     pool: str
-    is_rich: bool
+    rank: int | None
+    depth: int
+
+
+class _Rich(NamedTuple):
+    """As above, where each has a priority and a note, or a lane."""
+
+    pool: str
     again: str | None
+
+
+@dataclass(slots=True)
+class _Ways:
+    """Each in the order in which it was found: whoever is found twice comes in as the first."""
+
+    plain: dict[_Plain, list[str]] = field(default_factory=dict)
+    rich: dict[_Rich, list[Arrival]] = field(default_factory=dict)
 
 
 NOBODY: Mapping[str, int] = MappingProxyType({})
@@ -58,18 +73,20 @@ class Arrivals:
 
     def let_in(self, found: Iterable[tuple[Found, int]]) -> Entered:
         """Groups of URIs, each with its depth."""
-        ways: dict[_Way, list[Arrival]] = {}
+        ways = _Ways()
         for group, depth in found:
             stage = self._stages.get(group.stage)
             if stage is None or stage.deepest is None or depth <= stage.deepest:
                 self._add(ways, group, depth, stage)
         entered = Entered()
-        for way, uris in ways.items():
-            if way.again is None:
-                entered.rows.setdefault(way.pool, []).extend(self._insert(way, uris))
-            elif uris:
-                self._sink(way.pool, uris, self._stages[way.again], entered)
-                entered.depths.update((each[0], each[2]) for each in uris)
+        for plain, uris in ways.plain.items():
+            self._insert(plain, uris, entered)
+        for rich, arrivals in ways.rich.items():
+            if rich.again is None:
+                self._insert_rich(rich.pool, arrivals, entered)
+            elif arrivals:
+                self._sink(rich.pool, arrivals, self._stages[rich.again], entered)
+                entered.depths.update((each[0], each[2]) for each in arrivals)
         return entered
 
     def remember(self, entered: Entered) -> None:
@@ -78,18 +95,15 @@ class Arrivals:
             self._depths.clear()
         self._depths.update(entered.depths)
 
-    def _add(
-        self, ways: dict[_Way, list[Arrival]], group: Found, depth: int, stage: Stage | None
-    ) -> None:
+    def _add(self, ways: _Ways, group: Found, depth: int, stage: Stage | None) -> None:
         priority, notes, again = group.priority, group.notes, group.again
         rank = stage.rank(depth, priority) if stage else None
         has_lanes = stage is not None and stage.lane is not None
         pool = stage.waiting if stage else group.stage
         if not (priority or notes or again or has_lanes):
-            plain = ways.setdefault(_Way(pool, False, None), [])
-            plain.extend((uri, rank, depth) for uri in group.uris)
+            ways.plain.setdefault(_Plain(pool, rank, depth), []).extend(group.uris)
             return
-        rich = ways.setdefault(_Way(pool, True, again), [])
+        rich = ways.rich.setdefault(_Rich(pool, again), [])
         pairs = zip(group.uris, notes or [None] * len(group.uris), strict=True)
         known = self._depths if again else NOBODY
         rich.extend(
@@ -98,12 +112,15 @@ class Arrivals:
             if uri not in known or known[uri] > depth
         )
 
-    def _insert(self, way: _Way, uris: list[Arrival]) -> list[Row]:
+    def _insert(self, way: _Plain, uris: list[str], entered: Entered) -> None:
+        is_read = self._reaches(way.pool, way.rank or 0)
+        rows = self._register.insert(way.pool, uris, way.rank, way.depth, is_read)
+        entered.rows.setdefault(way.pool, []).extend(rows)
+
+    def _insert_rich(self, pool: str, uris: list[Arrival], entered: Entered) -> None:
         best = min((each[1] or 0 for each in uris), default=0)
-        if self._reaches(way.pool, best):
-            return self._register.insert_and_read(way.pool, uris, way.is_rich)
-        self._register.insert(way.pool, uris, way.is_rich)
-        return []
+        rows = self._register.insert_rich(pool, uris, self._reaches(pool, best))
+        entered.rows.setdefault(pool, []).extend(rows)
 
     def _sink(self, pool: str, uris: list[Arrival], again: Stage, entered: Entered) -> None:
         new, sunk = self._register.sink(pool, uris)

@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 LONGEST_DELAY_S = 7 * 86_400.0  # anything later is a clock that jumped, not a wish
 
-Arrival = tuple[str, int | None, int] | tuple[str, int | None, int, int, str | None]
-"""URI, rank and depth; a rich one has a priority and a note, too."""
+Arrival = tuple[str, int | None, int, int, str | None]
+"""URI, rank, depth, priority and note."""
 
 
 class Register(StateFile):
@@ -41,19 +41,15 @@ class Register(StateFile):
 
     # --- inside a transaction --------------------------------------------------------------
 
-    def insert(self, pool: str, uris: list[Arrival], is_rich: bool = False) -> None:
-        """Those that are known already stay where they are. Rich ones have a priority and a note,
-        or their stage has lanes."""
-        statement = sql.INSERT_RICH if is_rich else sql.INSERT
-        values = (self.ids[pool], as_json(uris))
-        self.counts[pool] += self._db.execute(statement, values).rowcount
+    def insert(
+        self, pool: str, uris: Sequence[str], rank: int | None, depth: int, is_read: bool = False
+    ) -> list[Row]:
+        """Those that are known already stay where they are; the new rows, if they are wanted."""
+        return self._insert(pool, is_read, sql.INSERT, as_json(uris), rank, depth)
 
-    def insert_and_read(self, pool: str, uris: list[Arrival], is_rich: bool = False) -> list[Row]:
-        statement = sql.INSERT_RICH if is_rich else sql.INSERT
-        returning = f"{statement} RETURNING {sql.COLUMNS}"
-        rows: list[Row] = self._db.execute(returning, (self.ids[pool], as_json(uris))).fetchall()
-        self.counts[pool] += len(rows)
-        return rows
+    def insert_rich(self, pool: str, uris: list[Arrival], is_read: bool = False) -> list[Row]:
+        """As above, with a priority and a note, or a lane."""
+        return self._insert(pool, is_read, sql.INSERT_RICH, as_json(uris))
 
     def sink(self, pool: str, uris: list[Arrival]) -> tuple[list[Row], dict[str, list[Row]]]:
         """As above; the new rows, and by pool the known ones that sank."""
@@ -195,6 +191,15 @@ class Register(StateFile):
         return least is not None and least < rank
 
     # --- inside ----------------------------------------------------------------------------
+
+    def _insert(self, pool: str, is_read: bool, statement: str, *values: object) -> list[Row]:
+        if not is_read:
+            self.counts[pool] += self._db.execute(statement, (self.ids[pool], *values)).rowcount
+            return []
+        returning = f"{statement} RETURNING {sql.COLUMNS}"
+        rows: list[Row] = self._db.execute(returning, (self.ids[pool], *values)).fetchall()
+        self.counts[pool] += len(rows)
+        return rows
 
     def _declare_pools(self) -> dict[str, int]:
         """Every pool this job knows has a row; what a dead process held waits again."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 
@@ -30,7 +30,7 @@ from ..structure.mapping import read_mapping
 from ..structure.queues import uri_of
 from ..structure.registry import Parsers
 from ..structure.sandbox import Sandbox, sandbox_here
-from ..structure.sources.open import open_source
+from ..structure.sources.open import Opener, open_source
 from ..structure.sources.source import Source
 from ..structure.status import create_view
 from ..structure.store import Store
@@ -249,16 +249,20 @@ def _read_anew(settings: Settings) -> Settings:
 
 
 def _sources(settings: Settings, stack: ExitStack) -> dict[str, Source]:
-    from .structure_sources import others_of
-
     structure = structure_in(settings)
     most = int(settings.structure.max_document_mb * 1e6)
     found: dict[str, Source] = {}
     for said in structure.sources:
-        source = open_source(said, structure.folder, most, others_of(settings))
+        source = open_source(said, structure.folder, most, partial(_others, settings))
         stack.callback(source.close)
         found[source.uri] = source
     return found
+
+
+def _others(settings: Settings) -> Mapping[str, Opener]:
+    from .structure_sources import others_of  # it takes the rooms of other jobs with it
+
+    return others_of(settings)
 
 
 def _sandbox(arguments: Namespace) -> Sandbox:

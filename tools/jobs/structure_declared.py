@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.credentials import hidden
 from ..base.text import did_you_mean, duration
@@ -20,7 +20,9 @@ from ..structure.mapping import Export, read_mapping
 from ..structure.registry import Limits
 from ..structure.settings import StructureSettings
 from ..tables.address import is_mysql, is_postgres, sqlite_path
-from ..tables.target import Target, open_target, visit_target
+
+if TYPE_CHECKING:
+    from ..tables.target import Target
 
 STAMP = "%Y%m%d_%H%M"
 OWN_FILES = ("pools.db", "documents.db", "LOCK", "log")
@@ -43,9 +45,13 @@ class Place(NamedTuple):
         return self.is_server or sqlite_path(self.url, self.folder).exists()
 
     def opened(self) -> Target:
+        from ..tables.target import open_target  # it takes SQLAlchemy with it
+
         return open_target(*self)
 
     def visited(self) -> Target | None:
+        from ..tables.target import visit_target
+
         return visit_target(*self)
 
 

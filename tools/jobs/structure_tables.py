@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from argparse import Namespace
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.credentials import hidden
 from ..base.text import amount
@@ -19,10 +19,12 @@ from ..structure.mapping import Export, never_matched
 from ..structure.store import Rowing
 from ..structure.walk import Walker
 from ..tables.rows import Extract, Problem
-from ..tables.target import Target
 from .ownership import Past
 from .structure_declared import export_in, place_in, structure_in, tables_archived
 from .structure_stored import DATABASE, TABLES
+
+if TYPE_CHECKING:  # it takes SQLAlchemy with it
+    from ..tables.target import Target
 
 logger = logging.getLogger(__name__)
 

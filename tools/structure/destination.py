@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
-from sqlalchemy import URL
-
 from ..base.mistakes import Section
 from ..base.text import did_you_mean
 from ..tables.address import PASSWORD_VARIABLE
@@ -61,10 +59,15 @@ def _database(
     if kind == "sqlite":
         return Destination(f"sqlite:{texts['dbname']}")
     _check_names(section, texts["host"], texts["dbname"])
-    url = URL.create(
-        kind, texts["username"] or None, None, texts["host"], port, texts["dbname"] or None
-    )
-    return Destination(url.render_as_string().replace(" ", "%20"), password)
+    address = _address(kind, texts["username"], texts["host"], port, texts["dbname"])
+    return Destination(address, password)
+
+
+def _address(kind: str, username: str, host: str, port: int | None, database: str) -> str:
+    from sqlalchemy import URL  # it takes its time, and a file of SQLite is no address
+
+    url = URL.create(kind, username or None, None, host, port, database or None)
+    return url.render_as_string().replace(" ", "%20")
 
 
 def _check_names(section: Section, host: str, database: str) -> None:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import HarvestError, Unavailable
 from ..tables.rows import Extract, TooLong
-from ..tables.target import Target
 from .documents import Documents
 from .export import Exported, Rows
 from .export_line import ExportLine
 from .parse import ParsedDocument, UnparsedDocument
 from .sighted import Sighted
+
+if TYPE_CHECKING:  # it takes SQLAlchemy with it
+    from ..tables.target import Target
 
 Reopen = Callable[[str, Sequence[str]], int]
 """Hashes that are finished wait for the stage of this name again; how many."""

@@ -12,10 +12,15 @@ from ...errors import UsageError
 from .csv_file import CsvSource
 from .folder import FolderSource
 from .source import Source
-from .warc_file import WarcSource
 
 Opener = Callable[[str, str, Path, int], Source]
 """From the whole text, what stands behind its kind, the folder of the job, and `max_bytes`."""
+
+
+def _warc(uri: str, said: str, folder: Path, max_bytes: int) -> Source:
+    from .warc_file import WarcSource  # it takes urllib3 with it
+
+    return WarcSource(uri, said, folder, max_bytes)
 
 
 def _mongodb(uri: str, said: str, folder: Path, max_bytes: int) -> Source:
@@ -28,7 +33,7 @@ def _mongodb(uri: str, said: str, folder: Path, max_bytes: int) -> Source:
 
 KINDS: Mapping[str, tuple[str, Opener | None]] = {
     "folder": ("folder:PATH", FolderSource),
-    "warc": ("warc:FILE", WarcSource),
+    "warc": ("warc:FILE", _warc),
     "csv": ("csv:FILE?body=COLUMN&key=COLUMN", CsvSource),
     "mongodb": ("mongodb://host/database/collection?body=FIELD", _mongodb),
     "pages": ("pages:STATE", None),
@@ -38,11 +43,12 @@ KINDS: Mapping[str, tuple[str, Opener | None]] = {
 
 
 def open_source(
-    uri: str, folder: Path, max_bytes: int, others: Mapping[str, Opener] | None = None
+    uri: str, folder: Path, max_bytes: int, others: Callable[[], Mapping[str, Opener]] = dict
 ) -> Source:
+    """`others` is asked only for a kind that is not known here."""
     kind, separator, said = uri.partition(":")
     _, opener = KINDS.get(kind, ("", None))
-    opener = opener or (others or {}).get(kind)
+    opener = opener or others().get(kind)
     if opener is None or not separator or not said:
         raise UsageError(f"the source {hidden(uri)!r} is not known: {_remedy(kind)}")
     return opener(uri, said, folder, max_bytes)
