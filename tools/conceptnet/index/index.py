@@ -32,6 +32,7 @@ MOST_REACHED = 101_000
 MOST_NEAR = 3
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
+_COLUMN = {EDGE: 0, START: 2, END: 3}
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
@@ -152,8 +153,8 @@ class Index:
         return found if found and self._is_at(found[0], uri, side) else []
 
     def _is_at(self, number: int, uri: str, side: bytes) -> bool:
-        row = self._row(number)
-        return _is_below(uri, {START: row.start, END: row.end, EDGE: row.uri}[side])
+        segment, row = self._place(number)
+        return _is_below(uri, segment.line(row).split(b"\t", 4)[_COLUMN[side]].decode())
 
     def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
