@@ -127,21 +127,20 @@ class Segment:
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
         # By a proxy: a cache that held the segment itself would keep it, and its files, for ever.
-        self._block = lru_cache(maxsize=4096)(partial(Segment._unpacked, proxy(self)))
+        self.lines = lru_cache(maxsize=4096)(partial(Segment._lines, proxy(self)))
 
     def __len__(self) -> int:
         return len(self._weight)
 
     def line(self, row: int) -> bytes:
-        at = row % BLOCK
-        return self._block(row // BLOCK).split(b"\n", at + 1)[at]  # those behind it stay joined
+        return self.lines(row // BLOCK)[row % BLOCK]
 
-    def _unpacked(self, block: int) -> bytes:
+    def _lines(self, block: int) -> list[bytes]:
         packed = self._text[self._blocks[block] : self._blocks[block + 1]]
         if not hasattr(self._own, "unpacker"):
             self._own.unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary)
         unpacked: bytes = self._own.unpacker.decompress(packed)
-        return unpacked
+        return unpacked.split(b"\n")
 
     def passing(self, rows: Rows | None, masks: Mapping[Hashable, Test]) -> Rows:
         """Those rows, or of all, whose kinds or origins pass every test."""
