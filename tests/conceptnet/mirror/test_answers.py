@@ -45,6 +45,7 @@ def test_the_order_of_parameters_counts_and_so_does_each_of_them(index: Counting
         ("/query", {"start": "/c/en/dog"}),
         ("/c/en/dog", {}),
         ("/c/en/dog", {"limit": "1"}),
+        ("/c/en/dog", {"limit": "2"}),
         ("//c/en/dog", {}),
         ("/nope", {}),
     ]

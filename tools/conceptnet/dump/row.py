@@ -124,7 +124,7 @@ _short_information = lru_cache(maxsize=4096)(_information)
 
 def render(row: Row) -> str:
     """The edge as the web API shows it: JSON, its keys in order. Put together from texts that many
-    edges share, in a third of the time."""
+    edges share, which is quicker than from dictionaries."""
     uri, rel, start, end, info = row
     dataset, license, sources, last = info.shown
     return (
