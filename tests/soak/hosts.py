@@ -121,11 +121,11 @@ class Host:
         handler.close_connection = True
         message = "\r\n".join([*handler.head(answer), "\r\n"]).encode("latin-1") + answer.body
         if mood == "cut":
-            handler.wfile.write(message[: len(message) // 2])
+            handler.write(message[: len(message) // 2])
             reset(handler.connection)
             return
         for byte in message:
-            handler.wfile.write(bytes([byte]))
+            handler.write(bytes([byte]))
             if self.mood != mood or self._closing.wait(DRIBBLE_S):
                 return
 

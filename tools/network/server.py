@@ -8,10 +8,8 @@ trusted network.
 
 from __future__ import annotations
 
-import io
 import logging
 import os
-import re
 import signal
 import socket
 import sys
@@ -21,33 +19,31 @@ from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socketserver import TCPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Lock, Thread
 from time import monotonic, time
 from typing import Any, Self
 
-from .deadline import DeadlineReader
+from .incoming import Headers, Refused, incoming
 from .reply import HTML, Reply, html_error, parse_target
+from .stream import Stream
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_IGNORED_BODY = 65_536
-_LONGEST_LINE = 65_536
-_MOST_HEADERS = 100
 _METHODS = "GET, HEAD, OPTIONS"
-_PLAIN = re.compile(r"(GET|HEAD) (/[^ ]*) HTTP/1\.1")
 _POLL_S = 0.05
 
 
-class Handler(BaseHTTPRequestHandler, ABC):
+class Handler(BaseRequestHandler, ABC):
     """One connection. Subclasses change what is said (`answer`) or how it is sent (`send`)."""
 
-    protocol_version = "HTTP/1.1"
     server_version = "sample"
-    disable_nagle_algorithm = True
     timeout = 60.0
-    raw_requestline: bytes
+    requestline: str
+    command: str
+    path: str  # and what follows it, as it was sent
+    headers: Headers
 
     @abstractmethod
     def answer(self, path: str, query: Mapping[str, str]) -> Reply:
@@ -67,12 +63,16 @@ class Handler(BaseHTTPRequestHandler, ABC):
     def send(self, answer: Reply) -> None:
         """Head and body in one piece, within the time limit, however slowly the client reads."""
         body = b"" if self.command == "HEAD" else answer.body
-        self.connection.settimeout(self.timeout)
-        self.wfile.write("\r\n".join([*self.head(answer), "\r\n"]).encode("latin-1") + body)
+        self.write("\r\n".join([*self.head(answer), "\r\n"]).encode("latin-1") + body)
+
+    def write(self, message: bytes) -> None:
+        if self.connection.gettimeout() != self.timeout:  # each change is a system call
+            self.connection.settimeout(self.timeout)
+        self.connection.sendall(message)
 
     def head(self, answer: Reply) -> list[str]:
         return [
-            f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase.upper()}",
+            f"HTTP/1.1 {answer.status} {_phrase(answer.status)}",
             f"Server: {self.server_version}",
             f"Date: {_date(int(time()))}",
             f"Content-Type: {answer.content_type}",
@@ -84,9 +84,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     def do_GET(self) -> None:
         self._skip_body()
-        # self.path has lost leading slashes, and those deserve a redirect.
-        target = self.requestline.split()[1].encode("latin-1").decode(errors="replace")
-        self.send(self.respond(*parse_target(target)))
+        self.send(self.respond(*parse_target(_as_sent(self.path))))
 
     do_HEAD = do_GET
 
@@ -97,52 +95,45 @@ class Handler(BaseHTTPRequestHandler, ABC):
         headers = {f"Access-Control-Allow-{name}": value for name, value in allowed.items()}
         self.send(Reply(200, b"", HTML, {"Allow": _METHODS, **headers}))
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """The refusals of the standard library, in the server's own words."""
-        if code == HTTPStatus.NOT_IMPLEMENTED:
-            self._skip_body()
-            details = "The method is not allowed for the requested URL."
-            self.send(html_error(405, details, {"Allow": _METHODS}))
-        else:
-            self.close_connection = True
-            self.send(html_error(code, HTTPStatus(code).description))
-
     def setup(self) -> None:
-        super().setup()
-        self._incoming = DeadlineReader(self.rfile.detach(), self.connection)
-        self.rfile = io.BufferedReader(self._incoming)
+        self.connection: socket.socket = self.request
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection.settimeout(self.timeout)
+        self.close_connection = False
+        self._stream = Stream(self.connection, 0.0, beginning=b"")
 
-    def parse_request(self) -> bool:
-        """What most clients send is read without the standard library's parser for mail."""
-        line = str(self.raw_requestline, "latin-1").rstrip("\r\n")
-        if not (plain := _PLAIN.fullmatch(line)):
-            return super().parse_request()
-        self.requestline, self.request_version = line, "HTTP/1.1"
-        self.command, self.path = plain[1], plain[2]
-        try:
-            self.headers = Headers.read(self.rfile)  # type: ignore[assignment]
-        except ValueError as error:
-            self.send_error(431 if str(error) == "long" else 400)
-            return False
-        self.close_connection = self.headers.get("Connection", "").lower() == "close"
-        return True
+    def handle(self) -> None:
+        while not self.close_connection:
+            self._stream.deadline = monotonic() + self.timeout
+            try:
+                asked = incoming(self._stream)
+            except Refused as refused:
+                self.command, self.close_connection = "", True
+                self.send(html_error(refused.status, refused.status.description))
+                return
+            self.requestline, self.command, self.path = asked.line, asked.method, asked.target
+            self.headers, self.close_connection = asked.headers, asked.is_last
+            getattr(self, f"do_{asked.method}", self._refuse_method)()
 
-    def handle_one_request(self) -> None:
-        self._incoming.deadline = monotonic() + self.timeout
-        super().handle_one_request()
+    def body(self, length: int) -> bytes:
+        """What a client sends along; less if it hangs up before."""
+        pieces = []
+        while length > 0 and (piece := self._stream.take(length)):
+            pieces.append(piece)
+            length -= len(piece)
+        return b"".join(pieces)
 
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        pass
-
-    def log_message(self, format: str, *args: Any) -> None:
-        logger.debug(format, *args)
+    def _refuse_method(self) -> None:
+        self._skip_body()
+        details = "The method is not allowed for the requested URL."
+        self.send(html_error(405, details, {"Allow": _METHODS}))
 
     def _skip_body(self) -> None:
         """Nobody reads what a client sends along, but the next request begins behind it."""
         length = self.headers.get("Content-Length", "0")
         is_short = length.isdecimal() and len(length) < 9 and int(length) <= _LONGEST_IGNORED_BODY
         if is_short and "Transfer-Encoding" not in self.headers:
-            self.rfile.read(int(length))
+            self.body(int(length))
         else:
             self.close_connection = True
 
@@ -152,30 +143,14 @@ def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
-class Headers(dict[str, str]):
-    """What a client sends ahead of its request, by lower-case name; the first of a name counts."""
+@lru_cache
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase.upper()
 
-    @classmethod
-    def read(cls, lines: io.BufferedIOBase) -> Self:
-        """Up to the empty line; ValueError for what is no header, or too long."""
-        headers = cls()
-        for _ in range(_MOST_HEADERS):
-            line = lines.readline(_LONGEST_LINE + 1)
-            if len(line) > _LONGEST_LINE:
-                break
-            if line in (b"\r\n", b"\n", b""):
-                return headers
-            name, colon, value = str(line, "latin-1").partition(":")
-            if not colon or not name or name != name.strip():
-                raise ValueError("no header")
-            headers.setdefault(name.lower(), value.strip())
-        raise ValueError("long")
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name.lower(), default)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and super().__contains__(name.lower())
+def _as_sent(target: str) -> str:
+    """Some send letters of all languages as they are."""
+    return target if target.isascii() else target.encode("latin-1").decode(errors="replace")
 
 
 class Serving:
@@ -239,7 +214,8 @@ class Serving:
         self._thread.join()
 
 
-class Server(ThreadingHTTPServer):
+class Server(ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 128
 
@@ -258,11 +234,6 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}"
-
-    def server_bind(self) -> None:
-        # HTTPServer asks the DNS for the name of the host, and nobody needs it.
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:

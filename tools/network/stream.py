@@ -20,14 +20,20 @@ BEGINNING = b"HTTP/"
 BLANK_LINE = re.compile(rb"\n\r*\n")
 
 
+class FirstLineTooLong(http.client.LineTooLong):
+    pass
+
+
 class Stream:
-    """Of one answer; `is_silent` until its first byte is here."""
+    """Of one answer, or of what a client asks, which begins as it likes; `is_silent` until its
+    first byte is here."""
 
-    __slots__ = ("_at", "_rest", "_silence", "_sock", "deadline", "is_silent")
+    __slots__ = ("_at", "_beginning", "_rest", "_silence", "_sock", "deadline", "is_silent")
 
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
+    def __init__(self, sock: socket.socket, deadline: float, beginning: bytes = BEGINNING) -> None:
         self._sock = sock
         self.deadline = deadline
+        self._beginning = beginning
         self.is_silent = True
         self._rest = b""  # arrived, and taken up to _at
         self._at = 0
@@ -40,7 +46,7 @@ class Stream:
 
     def head(self) -> bytes:
         """All lines up to an empty one, which is taken too; it is no head if the stream ends."""
-        block = self._rest[self._at :] if self._rest else self._receive()
+        block = self._rest[self._at :] or self._receive()
         if (found := BLANK_LINE.search(block)) is None:
             return self._long_head(bytearray(block))
         self._rest, self._at = block, found.end()
@@ -77,8 +83,10 @@ class Stream:
         found = None
         while found is None:
             last = max(block.rfind(b"\n"), 0)
-            if not BEGINNING.startswith(block[: len(BEGINNING)]):
+            if not self._beginning.startswith(block[: len(self._beginning)]):
                 raise http.client.BadStatusLine(repr(bytes(block[:100])))
+            if len(block) > LONGEST_LINE and block.find(b"\n", 0, LONGEST_LINE) < 0:
+                raise FirstLineTooLong("first line")
             if len(block) - last > LONGEST_LINE or len(block) > LARGEST_HEAD:
                 raise http.client.LineTooLong("header line")
             if not (piece := self._receive()):

@@ -45,7 +45,7 @@ class ShopHandler(server.Handler):
             self.close_connection = True
             self.send(html_error(413, "Only short forms are read here."))
             return
-        self._form = dict(parse_qsl(self.rfile.read(int(length)).decode(errors="replace"), True))
+        self._form = dict(parse_qsl(self.body(int(length)).decode(errors="replace"), True))
         self._reply()
 
     def _reply(self) -> None:
@@ -58,11 +58,11 @@ class ShopHandler(server.Handler):
         if not isinstance(answer, Dripping):
             super().send(answer)
             return
-        self.wfile.write("\r\n".join([*self.head(answer), "\r\n"]).encode("latin-1"))
+        self.write("\r\n".join([*self.head(answer), "\r\n"]).encode("latin-1"))
         size = -(-len(answer.body) // DRIPS)
         for at in range(0, len(answer.body), size):
             time.sleep(answer.pause_s)
-            self.wfile.write(answer.body[at : at + size])
+            self.write(answer.body[at : at + size])
 
 
 class ShopServer(server.Server):

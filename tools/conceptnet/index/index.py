@@ -30,8 +30,10 @@ from .segment import Kind, Rows, Segment, Test
 CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
 MOST_REACHED = 101_000
 MOST_NEAR = 3
+FEW_READ = 30  # rows that are read to be sorted, which is quicker than to look up their weights
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
+_COLUMN = {EDGE: 0, START: 2, END: 3}
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
@@ -80,22 +82,28 @@ class Index:
 
     def about(self, concept: str, wanted: Filter) -> list[Row]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
-        numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
-        passes, rows = self._passes(wanted), []
+        passes, numbers = self._passes(wanted), []
         with reading(self._folder):
-            for number in sorted(numbers):
+            for number in self._touching(concept):
                 at = bisect_right(self._bases, number) - 1
-                segment, local = self._segments[at], number - self._bases[at]
-                if passes[at][segment.kind(local)]:
-                    rows.append(row_of(segment.line(local)))
+                if passes[at][self._segments[at].kind(number - self._bases[at])]:
+                    numbers.append(number)
+            return self._ordered(concept, numbers)
+
+    def _touching(self, node: str) -> set[int]:
+        """Rows at a node, and maybe some that only share its hash."""
+        return {*self._keys.having(node, START), *self._keys.having(node, END)}
+
+    def _ordered(self, node: str, numbers: Iterable[int]) -> list[Row]:
+        """Those that are at this node, heaviest first."""
+        rows = [self._row(number) for number in sorted(numbers)]
         rows.sort(key=_lightness)
-        return [row for row in rows if _is_below(concept, row.start) or _is_below(concept, row.end)]
+        return [row for row in rows if _is_below(node, row.start) or _is_below(node, row.end)]
 
     def knows(self, concept: str) -> bool:
         """Is there anything at all about it, or about one of its senses?"""
-        numbers = {*self._keys.having(concept, START), *self._keys.having(concept, END)}
         with reading(self._folder):
-            rows = map(self._row, numbers)
+            rows = map(self._row, self._touching(concept))
             return any(_is_below(concept, row.start) or _is_below(concept, row.end) for row in rows)
 
     def near(self, concept: str) -> list[str]:
@@ -128,6 +136,9 @@ class Index:
         if unknown := criteria.keys() - CRITERIA:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
         with reading(self._folder):
+            if (node := _only_node(criteria)) and len(at := self._touching(node)) <= FEW_READ:
+                rows = self._ordered(node, at)
+                return rows[offset : offset + limit], len(rows) > offset + limit
             reached = self._reached(tuple(sorted(criteria.items())))
             page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
         return page, reached.total > offset + limit
@@ -152,8 +163,8 @@ class Index:
         return found if found and self._is_at(found[0], uri, side) else []
 
     def _is_at(self, number: int, uri: str, side: bytes) -> bool:
-        row = self._row(number)
-        return _is_below(uri, {START: row.start, END: row.end, EDGE: row.uri}[side])
+        segment, row = self._place(number)
+        return _is_below(uri, segment.line(row).split(b"\t", 4)[_COLUMN[side]].decode())
 
     def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
@@ -209,6 +220,12 @@ class Index:
 
 def _is_plain(way: Wanted, numbers: Sequence[int] | None) -> bool:
     return numbers is not None and len(numbers) <= FEW and not way.masks
+
+
+def _only_node(criteria: Mapping[str, str]) -> str | None:
+    """Of the most usual question by far: all about a node."""
+    node = criteria.get("node") if len(criteria) == 1 else None
+    return None if node is None or _is_language(node) else node
 
 
 def _ways(criteria: Mapping[str, str]) -> list[Wanted]:

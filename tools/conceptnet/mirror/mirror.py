@@ -16,8 +16,9 @@ from pyrate_limiter import InMemoryBucket, Rate, RateItem
 from ...network import server
 from ...network.reply import Reply, html_error
 from ..index.index import Index
+from .answers import MOST_BYTES, Answers
 from .browser import for_reader
-from .pages import answer_to, json_error
+from .pages import json_error
 
 
 class Handler(server.Handler):
@@ -27,7 +28,7 @@ class Handler(server.Handler):
     server_version = "mirror"
 
     def answer(self, path: str, query: Mapping[str, str]) -> Reply:
-        return answer_to(self.server.assertions, path, query)
+        return self.server.answers.to(path, query)
 
     def respond(self, path: str, query: Mapping[str, str]) -> Reply:
         if refusal := self.server.limits.refusal(self.client_address[0]):
@@ -41,7 +42,8 @@ class Handler(server.Handler):
 class Mirror(server.Serving):
     """Serves assertions from a background thread while the `with` block lasts.
 
-    `limits` are pairs of requests and seconds which each client address may use up.
+    `limits` are pairs of requests and seconds which each client address may use up; of
+    answers, `keep_bytes` are kept to be said again.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Mirror(server.Serving):
         limits: Sequence[tuple[int, float]] | None = None,
         *,
         handler: type[Handler] = Handler,
+        keep_bytes: int = MOST_BYTES,
     ) -> None:
-        listening = _Server((host, port), handler, assertions, ClientLimits(limits or ()))
+        answers = Answers(assertions, keep_bytes)
+        listening = _Server((host, port), handler, answers, ClientLimits(limits or ()))
         super().__init__(listening, "mirror")
 
 
@@ -97,10 +101,10 @@ class _Server(server.Server):
         self,
         address: tuple[str, int],
         handler: type[Handler],
-        assertions: Index,
+        answers: Answers,
         limits: ClientLimits,
     ) -> None:
-        self.assertions = assertions
+        self.answers = answers
         self.limits = limits
         super().__init__(address, handler)
 

@@ -97,7 +97,7 @@ def edge_page(assertions: Index, uri: str) -> dict[str, Any]:
     row = assertions.edge(_CONTROLS.sub("", uri))
     if row is None:
         return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
-    return _with_version(render(row))
+    return _with_version(orjson.loads(render(row)))
 
 
 def grouped_page(assertions: Index, uri: str, limit: int) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _listing(assertions: Index, criteria: Mapping[str, str], place: _Place) -> d
     asked = {key: value.replace("\0", "") for key, value in criteria.items()}
     rows, has_more = assertions.find(asked, place.offset, place.limit)
     own_url = _url(place.path, place.parameters.items())
-    page = _with_version({"@id": own_url, "edges": [render(row) for row in rows]})
+    page = _with_version({"@id": own_url, "edges": [orjson.Fragment(render(row)) for row in rows]})
     if has_more or place.offset:
         page["view"] = _view(place, has_more)
     return page
@@ -194,7 +194,7 @@ def _group(assertions: Index, rel: str, side: str, uri: str, limit: int) -> _Gro
 
 def _seen_from(uri: str, row: Row) -> dict[str, Any]:
     """The edge, and which of its ends is the other one: of two below this node, the longer."""
-    edge = render(row)
+    edge: dict[str, Any] = orjson.loads(render(row))
     shorter, longer = sorted((edge["start"], edge["end"]), key=lambda end: len(end["@id"]))
     edge["other"] = longer if shorter["@id"].startswith(uri) else shorter
     return edge
