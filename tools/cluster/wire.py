@@ -35,7 +35,7 @@ def encoded(message: Message) -> bytes:
 
 def decoded(content: bytes) -> Message:
     """
-    >>> decoded(encoded(Back(3, 17)))
+    >>> decoded(b'["Back", 3, 17]')
     Back(number=3, size=17)
     """
     try:
