@@ -65,7 +65,9 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=log,
-                env=clean_environment(PYTHONPATH=str(ROOT), **ONLY_ITS_OWN_CALLS, **environment),
+                env=clean_environment(
+                    **{"PYTHONPATH": str(ROOT), **ONLY_ITS_OWN_CALLS, **environment}
+                ),
             )
         self.pid = self._process.pid
 
