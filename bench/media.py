@@ -40,6 +40,7 @@ from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import WINDOW, Connection, Served, answer, concept, serving
 from tools import download_images
 from tools.add import Entity
+from tools.base.resident import descendants
 from tools.cluster.executor import Cargo
 from tools.cluster.node import serve as serve_harvest
 from tools.conceptnet.rules import search_text
@@ -57,7 +58,6 @@ from tools.providers import catalogue
 from tools.providers.catalogue import Known
 from tools.providers.settings import ExtendSettings
 from tools.settings import Settings
-from tools.structure.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = "img2dataset==1.47.0"

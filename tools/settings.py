@@ -20,6 +20,7 @@ from .base.config import build
 from .base.credentials import with_secrets
 from .base.environment import from_environment
 from .base.origin import located
+from .base.resident import memory_here
 from .base.settings import LogSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
 from .errors import UsageError, WrongSetting
@@ -34,6 +35,8 @@ from .structure.settings import StructureSettings
 
 DEFAULT_FILE = Path("sheaf.toml")
 FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
+FOR_PROCESSES = 0.75  # of the memory of this computer, all together
+LEAST_MEMORY = 256_000_000
 PLACES = ("state", "graph", "media")
 
 
@@ -49,6 +52,7 @@ class Settings:
     fetch_workers: int = bounded(8, least=1, most=1000)
     extend_workers: int = bounded(5, least=1, most=1000)
     processes: int | None = bounded(None, least=0, most=1000)  # for media; None: one for each core
+    process_memory_mb: float | None = bounded(None, least=128, most=10**9)  # None: by this computer
     attempts: int = bounded(5, least=1, most=1000)
     stop_grace_s: float = bounded(30.0, least=0, most=DAY_S)
     reserve_bytes: int = bounded(1_000_000_000, least=0, most=10**18)
@@ -81,6 +85,14 @@ class Settings:
         """How many work on media beside this one; 0: threads of this one do."""
         wanted = len(os.sched_getaffinity(0)) if self.processes is None else self.processes
         return min(wanted, self.extend_workers)
+
+    @property
+    def process_memory(self) -> int:
+        """Bytes that each of those may have."""
+        if self.process_memory_mb is not None:
+            return int(self.process_memory_mb * 1e6)
+        share = FOR_PROCESSES * memory_here() / max(1, self.worker_processes)
+        return max(int(share), LEAST_MEMORY)
 
     @property
     def graph_url(self) -> str:

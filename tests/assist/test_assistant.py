@@ -20,6 +20,7 @@ from tests.support.worlds.mail import Hook
 from tools.assist.assistant import Assist
 from tools.engine.harvest import Harvest
 from tools.engine.pools import Pools
+from tools.engine.threads import ThreadExecutor
 from tools.errors import Fatal, StateDamaged
 from tools.jobs.ownership import Belongings
 from tools.journal.reader import look
@@ -29,7 +30,10 @@ from tools.settings import Settings
 
 SEED = "/c/en/0"
 
-NO_JOB = SimpleNamespace(task_timeout_s=None, scan_s=None)
+NO_JOB = {
+    "job": SimpleNamespace(task_timeout_s=None, scan_s=None),
+    "executor": ThreadExecutor([], {}),
+}
 
 
 def settings(folder: Path, text: str) -> tuple[str, Path]:
@@ -139,7 +143,7 @@ def test_samples_at_the_same_moment_count_nothing_twice(tmp_path: Path) -> None:
         return asked.take()
 
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[], job=NO_JOB))
+        harvest = cast(Harvest, SimpleNamespace(pools=pools, monitors=[], **NO_JOB))
         assist = Assist(harvest, Settings(state=tmp_path), traffic)
         with ThreadPoolExecutor(2) as threads:
             for done in [threads.submit(assist.sample) for _ in range(2)]:
@@ -203,7 +207,7 @@ def test_a_graph_that_does_not_know_the_harvest_any_more_ends_it(tmp_path: Path)
 
     ended: list[Fatal] = []
     with closing(Pools(tmp_path / "pools.db", [])) as pools:
-        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append, job=NO_JOB)
+        harvest = SimpleNamespace(pools=pools, monitors=[], end=ended.append, **NO_JOB)
         mine = Settings(state=tmp_path)
         assist = Assist(cast(Harvest, harvest), mine, dict, None, cast(Belongings, Lost()))
         assist.ask_graph()

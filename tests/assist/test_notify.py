@@ -86,7 +86,7 @@ def test_a_kind_that_is_switched_off_is_not_sent(hook: Hook, kind: Kind) -> None
     for each in get_args(Kind):
         told.report(each, each, "text")
     told.close(PATIENCE_S)
-    titles = [hook.next()["title"] for _ in range(4)]
+    titles = [hook.next()["title"] for _ in get_args(Kind)[1:]]
     assert titles == [each for each in get_args(Kind) if each != kind]
     assert hook.arrived.empty()
 

@@ -11,12 +11,13 @@ from typing import cast
 import pytest
 
 from tests.engine.test_monitor import PATIENCE_S, EngineMaker, engine, wait_until  # noqa: F401
-from tools.assist.watchdogs import Backlog, Overdue, Reserve
+from tools.assist.watchdogs import DEATHS_EVERY_S, Backlog, Deaths, Overdue, Reserve
 from tools.engine.committer import Committer
 from tools.engine.monitor import Monitor
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Stage, Task
 from tools.engine.threads import ThreadExecutor
+from tools.journal.processes import Process
 
 
 class Scene:
@@ -233,3 +234,27 @@ def test_it_is_looked_for_now_and_then(engine: EngineMaker) -> None:  # noqa: F8
     assert len(stuck.tried) <= 1 and len(harvest.pools.on_fetch) <= 1
     stuck.may_end.set()
     assert harvest.join()["finished"] == 1 and len(stuck.tried) == 1
+
+
+def test_deaths_of_some_minutes_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, told, deaths = 1000.0, [], {"process 1": 0, "process 2": 0}
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    def processes() -> list[Process]:
+        why = "ended by signal 11"
+        return [Process(name, 1.0, 0, 0, 0, n, 2.0, why) for name, n in deaths.items()]
+
+    watch = Deaths(processes, lambda title, text: told.append(text))
+    watch()
+    assert told == []
+    deaths["process 2"] += 1
+    watch()
+    assert told.pop() == ("process 2 died: ended by signal 11; what it worked on is tried again")
+    for _ in range(5):
+        deaths["process 1"] += 1
+        watch()
+    assert told == []
+    now += DEATHS_EVERY_S
+    watch()
+    watch()
+    assert len(told) == 1 and "process 1 died 5 times, at last: ended" in told[0]

@@ -20,7 +20,7 @@ from tools.engine.stage import Done, Task
 
 def any_work(task: Task) -> Done:
     kind, folder, number = task.uri.split("|")
-    if kind in ("crash", "kill", "exit", "silent"):
+    if kind in ("crash", "kill", "exit", "silent", "hungry"):
         with (Path(folder) / f"died-{number}").open("a") as file:
             file.write("x")
     if kind == "crash":
@@ -32,6 +32,10 @@ def any_work(task: Task) -> Done:
     if kind == "silent":
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(60)  # it may take a moment to be stopped
+    if kind == "hungry":
+        eaten = [b"x" * 10_000_000 for _ in range(60)]
+        time.sleep(60)
+        assert eaten
     if kind == "slow":
         time.sleep(0.05)
     if kind == "word":

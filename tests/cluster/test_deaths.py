@@ -18,14 +18,15 @@ import pytest
 from tests.cluster.test_executor import NoCargo, away
 from tests.engine.executor_contract import PLACES, STAGE, Arrival, Scene, until
 from tests.support.chance import any_seed
+from tools.base.resident import descendants
 from tools.cluster import crew
 from tools.cluster.executor import Away, ProcessExecutor
+from tools.engine.executor import processes_of
 from tools.engine.harvest import Harvest
 from tools.engine.job import Description, Job
 from tools.engine.marks import MOST
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import Died, Unavailable
-from tools.structure.processes import descendants
 
 
 @pytest.fixture
@@ -52,7 +53,9 @@ def test_who_dies_is_replaced_and_only_what_it_worked_on_comes_back_as_died(
     scene.give(4 * PLACES)
     arrivals = scene.wait_for(1 + 4 * PLACES)
     assert len(died(arrivals)) == 1
-    assert sum(each.deaths for each in scene.executor.members()) == 1
+    (dead,) = [each for each in processes_of(scene.executor) if each.deaths]
+    assert dead.deaths == 1 and dead.died_at and dead.why in str(arrival.result)
+    assert sum(each.per_minute for each in processes_of(scene.executor)) >= 4 * PLACES
 
 
 def test_those_in_other_processes_go_on(scene: Scene) -> None:
@@ -73,6 +76,20 @@ def test_who_says_nothing_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch
     assert isinstance(arrival.result, Died) and "silent" in str(arrival.result)
     scene.give(PLACES)
     scene.wait_for(1 + PLACES)
+
+
+def test_who_has_more_memory_than_it_may_is_ended(tmp_path: Path) -> None:
+    scene = Scene(ProcessExecutor([STAGE], {}, away(memory=200_000_000), Event()), tmp_path)
+    try:
+        scene.give(1, "hungry")
+        (arrival,) = scene.wait_for(1)
+        assert isinstance(arrival.result, Died)
+        assert "of memory, and may have 200 MB" in str(arrival.result)
+        scene.give(PLACES)
+        assert len(died(scene.wait_for(1 + PLACES))) == 1
+        assert all(0 < each.memory < 2e8 for each in processes_of(scene.executor) if each.since)
+    finally:
+        scene.executor.close(10.0)
 
 
 def test_if_none_can_be_started_tasks_come_back_unspent(tmp_path: Path) -> None:
@@ -145,12 +162,16 @@ class Words(Job):
 
 
 @pytest.mark.timeout(120)
-def test_what_kills_its_process_comes_last_then_alone_then_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["crash", "hungry", "silent"])
+def test_what_kills_its_process_comes_last_then_alone_then_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(crew, "SILENT_LOOKS", 10)
     uris = [f"word|{tmp_path}|{number}" for number in range(30)]
-    poison = f"crash|{tmp_path}|poison"
+    poison = f"{kind}|{tmp_path}|poison"
     job = Words([*uris[:10], poison, *uris[10:]])
     stop = Event()
-    executor = ProcessExecutor(job.stages, {}, away(), stop)
+    executor = ProcessExecutor(job.stages, {}, away(memory=200_000_000), stop)
     harvest = Harvest(job, tmp_path / "pools.db", stop, 3, 1.0, executor)
     watch = Thread(target=harvest.run)
     harvest._listen_for_stops = harvest.listen_for_pauses = lambda: None  # type: ignore[method-assign]

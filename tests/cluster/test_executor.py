@@ -23,8 +23,8 @@ class NoCargo:
         return None
 
 
-def away(processes: int = 2) -> Away:
-    return Away({STAGE.name: NoCargo()}, processes, COMMAND)
+def away(processes: int = 2, memory: int | None = None) -> Away:
+    return Away({STAGE.name: NoCargo()}, processes, COMMAND, memory=memory)
 
 
 class TestProcessExecutor(ExecutorContract):

@@ -16,13 +16,13 @@ import pytest
 from tests.cluster.test_executor import NoCargo
 from tests.engine.executor_contract import Scene, until
 from tests.support.worlds.faults import FaultServer
+from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
 from tools.engine.stage import Done, Stage, Task
 from tools.errors import Died, Unavailable
 from tools.network.guard import host_of
 from tools.network.limits import Limit, Limits
 from tools.network.traffic import Traffic
-from tools.structure.processes import descendants
 
 STAGE = Stage("fetch", 8)
 COMMAND = (sys.executable, "-m", "tests.cluster.asking")

@@ -44,7 +44,7 @@ MESSAGES: list[Message] = [
     Permit(3, 17.25),
     Result(7, table_of_done(DONE), None, None, {"requests": 1}),
     Result(7, None, table_of_error(errors.RetryLater("later", 7.5)), {"draft": {}}, None),
-    Beat(1 << 30, None),
+    Beat(None),
     Said(30, "tools.extend", "no \u20ac, \0 and \U0001f600"),
 ]
 RUBBISH: list[object] = [

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.injection import Process, main_py, wait_until
 from tests.soak.compare import state_flaws
-from tools.structure.processes import descendants
+from tools.base.resident import descendants
 
 
 def workers_of(process: Process) -> list[int]:

@@ -15,7 +15,7 @@ from tests.crash.test_kill import Scene, assert_nothing_lost, scene
 from tests.faults.injection import Process
 from tests.soak.compare import Places, differences, essence, flaws
 from tests.support.chance import any_seed
-from tools.structure.processes import descendants
+from tools.base.resident import descendants
 
 __all__ = ["scene"]
 KILLS = 20

@@ -321,6 +321,7 @@ NO_DEFAULT = {
     "transport.known_hosts",
     "transport.secret_file",
     "processes",
+    "process_memory_mb",
     "limit",
     "depth",
     "proxy.file",

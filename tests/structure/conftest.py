@@ -15,8 +15,8 @@ import pytest
 
 from tests.support import needs
 from tests.support.mongodb_server import MongodbServer, mongodb_server
+from tools.base.resident import descendants
 from tools.structure.hosts import Hosts
-from tools.structure.processes import descendants
 from tools.structure.registry import Limits, Script
 from tools.structure.sandbox import Sandbox, sandbox_here
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 from tests.structure.conftest import WELL, Bench, parser, script, until
+from tools.base.resident import resident_of
 from tools.errors import GiveUp
-from tools.structure import processes
-from tools.structure.processes import resident_of
 
 pytestmark = pytest.mark.timeout(60)
 REGEX = "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')"
@@ -135,13 +132,6 @@ if 0 in pids:
 for pid in pids: os.waitpid(pid, 0)
 return len(pids)"""
     assert bench.parse(parser(body)).json == b"3"
-
-
-def test_who_has_ended_since_has_no_memory() -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-        assert processes._own_share(ended.pid, 10**9) == 0
-    assert processes._own_share(os.getpid(), 0) > 0
 
 
 def test_a_parser_that_forked_and_comes_back_twice_answers_once(bench: Bench) -> None:

@@ -15,10 +15,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..base.place import Place
+from ..engine.executor import processes_of
 from ..engine.harvest import Harvest
 from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
+from ..journal.processes import processes_fact
 from ..journal.reader import look
 from ..reports.text import brief
 from ..reports.view import View
@@ -32,7 +34,7 @@ from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Heartbeat, Outages, Overdue, Reserve
+from .watchdogs import Backlog, Deaths, Heartbeat, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -62,7 +64,7 @@ class Assist:
         self._settings = settings
         self._transport = transport
         self._begun_bytes = begun
-        self._sampler = Sampler(harvest.pools, traffic)
+        self._sampler = Sampler(harvest.pools, traffic, facts=self._processes)
         self._next_look = 0.0
         self.goes_on = False  # with another round, after one of which there is nothing to tell
         self._notices = Notices(settings.notices)
@@ -88,6 +90,7 @@ class Assist:
             Heartbeat(pools, harvest.monitors, settings.clock.hang_s),
             Reserve(harvest.monitors, settings.reserve_bytes, self._reporter("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._reporter("source")),
+            Deaths(partial(processes_of, harvest.executor), self._reporter("process")),
         ]
         clock, job = settings.clock, harvest.job
         if longest_s := clock.task_timeout_s or job.task_timeout_s:
@@ -199,6 +202,10 @@ class Assist:
         text = self._brief(Running(os.getpid(), since))
         self._notices.report("progress", "the harvest goes on", text)
         return "reported"
+
+    def _processes(self) -> dict[str, str]:
+        """Who works for it beside us, for whoever looks from outside."""
+        return processes_fact(os.getpid(), processes_of(self._harvest.executor))
 
     # --- who gets notice -----------------------------------------------------------------------
 

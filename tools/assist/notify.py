@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Kind = Literal["progress", "transport", "source", "disk", "ended"]
+Kind = Literal["progress", "transport", "source", "disk", "process", "ended"]
 
 QUEUE_LENGTH = 100
 TITLE_LENGTH, TEXT_LENGTH = 200, 1800  # what the narrowest of the usual services take

@@ -23,11 +23,17 @@ class Sampler:
     only those stay that the clock asks for. The latest one is replaced every few seconds."""
 
     def __init__(
-        self, pools: Pools, traffic: Traffic, clock: Callable[[], float] = time.monotonic
+        self,
+        pools: Pools,
+        traffic: Traffic,
+        clock: Callable[[], float] = time.monotonic,
+        facts: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        """`facts` are written down with each sample."""
         self._pools = pools
         self._traffic = traffic
         self._clock = clock
+        self._facts = facts
         self._begun = clock()
         self._run = pools.next_run()
         self._worked_before = pools.seconds_worked()
@@ -54,10 +60,11 @@ class Sampler:
 
     def _write(self, stays: bool) -> None:
         """From two threads, perhaps at this moment: nothing may be counted twice."""
+        facts = self._facts()
         with self._pools.changed:
             elapsed, latest = self.elapsed, self._latest
             replaced = latest if latest is not None and latest > self._latest_kept else None
-            self._pools.sample(self._run, elapsed, self._traffic(), replaced, stays)
+            self._pools.sample(self._run, elapsed, self._traffic(), replaced, stays, facts)
             self._latest = elapsed
             if stays or latest is None:
                 self._latest_kept = elapsed

@@ -41,6 +41,7 @@ class NoticeSettings:
     transport: bool = True
     source: bool = True
     disk: bool = True
+    process: bool = True
     ended: bool = True
     progress_times: str = "0 * * * *"
     source_down_s: float = bounded(1800.0, least=0, most=YEAR_S)

@@ -17,6 +17,7 @@ from types import FrameType
 from ..engine.monitor import Monitor
 from ..engine.pools import Pools
 from ..engine.stage import Task
+from ..journal.processes import Process
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ Report = Callable[[str, str], None]
 RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
 RUN_SOON_EVERY_S = 600.0
+DEATHS_EVERY_S = 600.0
 ROOM_AGAIN = 0.9  # of the limit
 
 
@@ -176,6 +178,30 @@ class Outages:
             elif not seconds and monitor in self._down:
                 self._down.discard(monitor)
                 self._report(f"{monitor.stage.name} goes on", "it gets answers again")
+
+
+class Deaths:
+    """Reports processes that died and why, those of some minutes together. They are replaced."""
+
+    def __init__(self, processes: Callable[[], Sequence[Process]], report: Report) -> None:
+        self._processes = processes
+        self._report = report
+        self._told: dict[str, int] = {}
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        if time.monotonic() < self._next:
+            return
+        new = [each for each in self._processes() if each.deaths > self._told.get(each.name, 0)]
+        if new:
+            self._next = time.monotonic() + DEATHS_EVERY_S
+            self._report("a process died", "\n".join(map(self._told_of, new)))
+
+    def _told_of(self, each: Process) -> str:
+        deaths = each.deaths - self._told.get(each.name, 0)
+        self._told[each.name] = each.deaths
+        times = "" if deaths == 1 else f" {deaths} times, at last"
+        return f"{each.name} died{times}: {each.why}; what it worked on is tried again"
 
 
 def stacks() -> list[str]:

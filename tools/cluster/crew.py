@@ -1,8 +1,8 @@
 """The processes that work for a harvest: started, looked after, replaced, ended.
 
-Promise: there are as many as wanted, or soon again; one that says nothing for a while is ended; one
-that cannot be started is tried again with growing pauses. All hear when it is time to stop. Nobody
-outlives `close`, nor the process that this is in.
+Promise: there are as many as wanted, or soon again; one that says nothing for a while, or has more
+memory than it may, is ended; one that cannot be started is tried again with growing pauses. All
+hear when it is time to stop. Nobody outlives `close`, nor the process that this is in.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 
 from ..base.backoff import pause_after
+from ..journal.processes import Process
 from .member import Gone, Heard, Member
 from .messages import Hello, Message, Ready, Stop
+from .pace import LastMinute
 
 logger = logging.getLogger(__name__)
 
@@ -32,9 +34,18 @@ class Fate:
     """How one of them fares, over all that take its place."""
 
     member: Member | None = None
+    done: LastMinute = field(default_factory=LastMinute)
     deaths: int = 0
+    died_at: float | None = None  # the last time, by the wall clock
+    why: str = ""
     failures: int = 0  # in a row, before it was ready
     not_before: float = 0.0
+
+    def told(self, name: str, at_work: int) -> Process:
+        member = self.member
+        since, memory = (member.since, member.memory) if member is not None else (None, 0)
+        numbers = at_work, self.done.count(), memory, self.deaths
+        return Process(name, since, *numbers, self.died_at, self.why)
 
     @property
     def is_due(self) -> bool:
@@ -52,12 +63,15 @@ class Crew:
         heard: Heard,
         gone: Gone,
         stop: Event,
+        memory: int | None = None,
     ) -> None:
+        """`memory` is how many bytes each of them may have."""
         self._command = command
         self._hello = hello
         self._heard = heard
         self._gone = gone
         self._stop = stop
+        self._memory = memory
         self.fates = [Fate() for _ in range(number)]
         self._changed = Condition()  # its lock is never held while anybody else is called
         self._supervisor = Thread(target=self._supervise, name="processes", daemon=True)
@@ -105,7 +119,7 @@ class Crew:
             fate = self.fates[member.number]
             fate.member = None
             if not self.is_closing:
-                fate.deaths += 1
+                fate.deaths, fate.died_at, fate.why = fate.deaths + 1, time.time(), why
                 logger.warning("%s is gone: %s", member.name, why)
             if not member.is_ready:
                 fate.failures += 1
@@ -140,8 +154,9 @@ class Crew:
             self._lose(member, f"it cannot be started ({error.strerror})")
 
     def _look(self) -> None:
-        """Is anybody silent, and has everybody heard that it is time to stop?"""
+        """Is anybody silent or too large, and has everybody heard that it is time to stop?"""
         for member in self._alive():
+            member.look(self._memory)
             member.looks += 1
             if member.looks > (SILENT_LOOKS if member.is_ready else START_LOOKS):
                 member.end("it was silent")

@@ -24,7 +24,7 @@ from ..network.limits import Limits
 from ..network.traffic import Traffic
 from .crew import Crew
 from .grants import Grants
-from .member import Member
+from .member import Member, name_of
 from .messages import (
     FORMAT,
     Answered,
@@ -66,6 +66,7 @@ class Away(NamedTuple):
     setup: Mapping[str, Any] = MappingProxyType({})
     limits: Limits | None = None
     traffic: Traffic | None = None
+    memory: int | None = None  # bytes that each may have
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class ProcessExecutor:
         self._at_work: dict[int, AtWork] = {}
         self._changed = Condition()  # its lock is never held while anybody else is called
         ways = self._hello, self._heard, self._gone, stop
-        self._crew = Crew(away.processes, away.command, *ways)
+        self._crew = Crew(away.processes, away.command, *ways, away.memory)
         self._grants: Grants | None = None
         if away.limits is not None:
             everybody = sum(stage.workers for stage in there)
@@ -152,13 +153,12 @@ class ProcessExecutor:
         return bool(self._at_work) and not self._crew.is_closing
 
     def _shown(self, number: int) -> Shown:
-        fate = self._crew.fates[number]
+        name, fate = name_of(number), self._crew.fates[number]
         places = {name: each.going_of(number) for name, each in self._places.items()}
         at_work = dict.fromkeys(self._places, 0)
         for each in self._at_work.values():
             at_work[each.task.stage.name] += each.member.number == number
-        memory = fate.member.memory if fate.member else 0
-        return Shown(f"process {number + 1}", places, at_work, memory, fate.deaths)
+        return Shown(name, places, at_work, fate.told(name, sum(at_work.values())))
 
     def _hello(self, number: int) -> Hello:
         places = {name: each.number_of(number) for name, each in self._places.items()}
@@ -198,8 +198,7 @@ class ProcessExecutor:
                 self._brought(member, message)
             case Ask() | Back() | Pause() | Answered() if self._grants is not None:
                 self._grants.heard(member, message, member.send)
-            case Beat(memory, traffic):
-                member.memory = memory
+            case Beat(traffic):
                 self._count(traffic)
             case Said(level, name, text):
                 logging.getLogger(name).log(level, "%s", text)
@@ -217,6 +216,8 @@ class ProcessExecutor:
             if begun is None or begun.member is not member or begun.has_come:
                 raise Malformed("a result that nobody waits for")
             begun.has_come = True
+            if message.done is not None:
+                self._crew.fates[member.number].done.add()
         self._hand_in(begun, self._result(begun.task, message))
 
     def _result(self, task: Task, message: Result) -> Done | HarvestError:

@@ -11,11 +11,14 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Thread
 
 from ..base.program import module_environment
+from ..base.resident import resident_of
+from ..base.text import size
 from .link import GONE, Broken, Link
 from .messages import Hello, Message, Ready
 from .wire import Malformed, decoded, encoded
@@ -31,14 +34,20 @@ Heard = Callable[["Member", Message], None]
 Gone = Callable[["Member", str], None]
 
 
+def name_of(number: int) -> str:
+    """For people, who count from 1."""
+    return f"process {number + 1}"
+
+
 class Member:
     """`number` is its place among all; another one takes it when this one is gone."""
 
     def __init__(self, number: int, heard: Heard, gone: Gone) -> None:
         self.number = number
-        self.name = f"process {number + 1}"
+        self.name = name_of(number)
         self.is_ready = False
-        self.memory = 0  # bytes, as it said last
+        self.since: float | None = None  # it is ready, by the wall clock
+        self.memory = 0  # bytes
         self.looks = 0  # since it last said anything
         self._heard = heard
         self._gone = gone
@@ -76,6 +85,13 @@ class Member:
         with suppress(Broken):
             self._link.send(encoded(message))
 
+    def look(self, most: int | None) -> None:
+        """How much memory has it, with all it has started? If that is more than the most, it is
+        over."""
+        self.memory = resident_of(self.pid, most or self.memory)
+        if most is not None and self.memory > most:
+            self.end(f"it had {size(self.memory)} of memory, and may have {size(most)}")
+
     def end(self, why: str) -> None:
         """At once, whatever it does."""
         self._ended = self._ended or why
@@ -104,7 +120,7 @@ class Member:
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Ready):
-            self.is_ready = True
+            self.is_ready, self.since = True, time.time()
         self._heard(self, message)
 
     def _reaped(self, why: str) -> str:

@@ -91,7 +91,6 @@ class Result(NamedTuple):
 class Beat(NamedTuple):
     """It is alive."""
 
-    memory: int
     traffic: Table | None
 
 

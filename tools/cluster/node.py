@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from resource import getpagesize
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
@@ -56,7 +55,6 @@ HELLO_S = 30.0
 LONGEST_LINE = 20_000
 FIRST_TO_GO = "500"  # when memory is short: rather one of us than the harvest
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of the terminal or of a service
-PAGE = getpagesize()
 
 
 class Carrier(Protocol):
@@ -125,7 +123,7 @@ class Node:
             for content in self._link.receive(LOOK_S):
                 self._heard(decoded(content))
             if time.monotonic() >= next_beat:
-                self._post.tell(Beat(_resident(), self._traffic()))
+                self._post.tell(Beat(self._traffic()))
                 next_beat = time.monotonic() + BEAT_S
 
     def _hello(self) -> tuple[Hello, list[bytes]]:
@@ -184,10 +182,6 @@ def _result(token: int, found: Done | HarvestError, cargo: Any, traffic: Table |
     except (ValueError, TypeError) as error:
         trouble = RetryLater(f"what it found cannot be sent: {error}")
         return encoded(Result(token, None, table_of_error(trouble), None, traffic))
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
 class _ToCoordinator(logging.Handler):

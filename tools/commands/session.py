@@ -20,6 +20,7 @@ from ..base import log
 from ..base.log import file_only
 from ..base.say import say
 from ..base.text import date
+from ..engine.executor import processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
 from ..engine.job import Description, Job
 from ..errors import HarvestError, StateDamaged
@@ -133,6 +134,7 @@ class Session:
             is_paused=lambda: harvest.paused_since is not None,
             waits=job.waits,
             paused_slots=lambda: harvest.paused_slots,
+            processes=lambda: processes_of(harvest.executor),
         )
 
     # --- its course --------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from ..journal.processes import Process
 from .stage import Done, Task
 
 Verdict = Literal["settled", "stale", "again"]
@@ -38,8 +39,12 @@ class Member(NamedTuple):
     name: str
     places: Mapping[str, int]  # by stage
     at_work: Mapping[str, int]
-    memory: int = 0  # bytes, as it said last; 0: it does not say
-    deaths: int = 0  # of processes that were in its place before
+    process: Process | None = None  # if it is one beside this
+
+
+def processes_of(executor: Executor) -> list[Process]:
+    """Those beside this one that work for it."""
+    return [each.process for each in executor.members() if each.process is not None]
 
 
 class Executor(Protocol):

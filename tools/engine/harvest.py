@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from ..errors import Fatal, UsageError
-from ..journal.facts import NEXT_ROUND, PAUSED, PAUSED_SLOTS, next_round_of, pause_of
+from ..journal.facts import NOTHING_YET, PAUSED, next_round_of, pause_of
 from ..journal.instance import SIGNALS
 from ..journal.pauses import Paused, paused_fact, slots_fact
 from .committer import Committer
@@ -41,7 +41,6 @@ FATAL_GRACE_S = 1.0  # what cannot be stored cannot end well
 STORE_PATIENCE_S = 10.0
 SET_BACK_S = 60.0  # so far behind, and 1 %, a wall clock may be: more was not its drift
 DONE, NOTHING_LEFT = USUAL = ("done", "nothing was left to do")
-NO_PAUSE = {PAUSED: "", PAUSED_SLOTS: "", NEXT_ROUND: ""}
 
 
 class Request(NamedTuple):
@@ -81,9 +80,9 @@ class Harvest:
         self.paused_since: float | None = None  # by the wall clock
         self.verdict = DONE
         self._committer = Committer(self.pools, job.store, self._note_end)
-        self._executor = executor or ThreadExecutor(job.stages, job.workers)
+        self.executor = executor or ThreadExecutor(job.stages, job.workers)
         self.monitors = self._monitors(attempts)
-        self._executor.open(receiver(self.pools, self.monitors))
+        self.executor.open(receiver(self.pools, self.monitors))
 
     def _monitors(self, attempts: int) -> list[Monitor]:
         monitors: list[Monitor] = []
@@ -93,7 +92,7 @@ class Harvest:
                 Monitor(
                     stage,
                     self.pools,
-                    self._executor,
+                    self.executor,
                     self._committer,
                     attempts,
                     self._note_end,
@@ -170,7 +169,7 @@ class Harvest:
 
     def close(self) -> None:
         """A store that does not answer keeps its thread, and the pools as they are on disk."""
-        self._executor.close(0.0)  # `run` gave them their time
+        self.executor.close(0.0)  # `run` gave them their time
         if not self._committer.is_alive() or self._committer.close(STORE_PATIENCE_S):
             self.pools.close()
         else:
@@ -207,7 +206,7 @@ class Harvest:
         new = {**self.job.identity(), **self.job.choices()}
         new = {key: value for key, value in new.items() if key not in known}
         slots = slots_fact({each.stage.name: each.stage.workers for each in self.monitors})
-        self.pools.remember(new | slots | NO_PAUSE)  # one that was killed may have made some
+        self.pools.remember(new | slots | NOTHING_YET)  # one that was killed may have made some
 
     # --- notes -----------------------------------------------------------------------------
 

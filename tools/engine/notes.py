@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from threading import Condition
+from types import MappingProxyType
 
 from ..journal.facts import LEASE_RUN
 from ..journal.timings import Outcome, timed
@@ -17,6 +18,7 @@ from .rows import Register
 from .stage import Task
 from .statefile import as_json
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 EVERY_MINUTE_S = 7 * 86_400.0  # so long samples are kept as they are; then every tenth
 
 REMEMBER = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
@@ -103,16 +105,18 @@ class Notes(ABC):
         traffic: Mapping[str, tuple[int, int]],
         replaced: float | None = None,
         stays: bool = True,
+        facts: Mapping[str, str] = NOTHING,
     ) -> None:
         """Write down how far it is now, and how many requests and bytes each host had since the
         last time; the sample of the moment `replaced` goes. One that stays is worth tidying up
-        the old ones."""
+        the old ones. With it are written `facts`."""
         with self.changed, self._register.transaction():
             now, counts = time.time(), self._register.counts | self.counts()
             hosts = [(host, *numbers) for host, numbers in traffic.items()]
             self._register.write(ADD_TO_HOST, *hosts)
             self._register.write(FORGET_SAMPLE, (run, replaced))
             self._register.write(SAMPLE, (run, elapsed, now, as_json(counts)))
+            self._register.write(REMEMBER, *facts.items())
             if stays:  # it reads them all
                 self._register.write(THIN_OUT, (now - EVERY_MINUTE_S,))
 

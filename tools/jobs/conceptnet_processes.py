@@ -57,6 +57,7 @@ def executor_of(
         setup_of(settings),
         limits if isinstance(limits, Limits) else None,
         job.client.traffic,
+        settings.process_memory,
     )
     return ProcessExecutor(job.stages, job.workers, away, stop)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 PAUSED = "paused"  # by which process, and since when; empty: by none
 LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
 SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
 NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
-HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS, NEXT_ROUND)
+PROCESSES = "processes"  # see `processes`
+HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS, NEXT_ROUND, PROCESSES)
+NOTHING_YET = dict.fromkeys((PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES), "")
+"""Of a process that has just begun; the one before it may have been killed."""
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 
@@ -42,6 +47,15 @@ def _moment(text: str, pid: int | None) -> float | None:
         return float(moment) if pid is not None and holder == str(pid) else None
     except ValueError:
         return None
+
+
+def table_in(text: str) -> dict[str, Any]:
+    """What cannot be read is nothing."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def typed(facts: Mapping[str, str], types: Types) -> dict[str, object]:

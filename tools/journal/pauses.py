@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from .facts import PAUSED_SLOTS, SLOTS
+from .facts import PAUSED_SLOTS, SLOTS, table_in
 
 Paused = Mapping[str, Sequence[int]]
 """By stage, the numbers of its workers that make a pause; only stages that have some."""
@@ -25,7 +24,7 @@ def slots_in(facts: Mapping[str, str]) -> Mapping[str, int]:
     >>> slots_in(slots_fact({"read": 2})), slots_in({})
     ({'read': 2}, {})
     """
-    return _table(facts.get(SLOTS, ""))
+    return table_in(facts.get(SLOTS, ""))
 
 
 def paused_fact(pid: int, paused: Paused) -> dict[str, str]:
@@ -39,7 +38,7 @@ def paused_slots(facts: Mapping[str, str], pid: int | None) -> Paused:
     >>> paused_slots(facts, 7), paused_slots(facts, 8), paused_slots(paused_fact(7, {}), 7)
     ({'read': [2]}, {}, {})
     """
-    told = _table(facts.get(PAUSED_SLOTS, ""))
+    told = table_in(facts.get(PAUSED_SLOTS, ""))
     paused: Paused = told.get("paused", {}) if pid is not None and told.get("pid") == pid else {}
     return paused
 
@@ -53,12 +52,3 @@ def spoken(paused: Paused, slots: Mapping[str, int]) -> str:
         stage if len(numbers) == slots.get(stage) else ", ".join(f"{stage} {n}" for n in numbers)
         for stage, numbers in paused.items()
     )
-
-
-def _table(text: str) -> dict[str, Any]:
-    """What cannot be read is nothing."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

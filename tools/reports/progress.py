@@ -18,8 +18,10 @@ from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
 from ..journal.pauses import Paused
+from ..journal.processes import Process
 from .bars import Bar
 from .panels import lines_of
+from .processes import lines
 
 if TYPE_CHECKING:  # history.py needs a table, no network and no bars
     from tqdm import tqdm
@@ -46,6 +48,7 @@ class Progress:
         is_paused: Callable[[], bool] = lambda: False,
         waits: Callable[[], str] = str,
         paused_slots: Callable[[], Paused] = dict,
+        processes: Callable[[], Sequence[Process]] = list,
     ) -> None:
         self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
         self._begun = time.monotonic()
@@ -55,6 +58,7 @@ class Progress:
         self._is_paused = is_paused
         self._waits, self._waits_due = waits, self._begun
         self._paused_slots = paused_slots
+        self._processes = processes
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
@@ -119,14 +123,16 @@ class Progress:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
         if time.monotonic() >= self._waits_due:
             self._waits_due = time.monotonic() + WAITS_EVERY_S
-            self._say(self._waits())
+            for number, line in enumerate(lines(self._processes())):
+                self._say(f"process {number}", line)
+            self._say(WAITS, self._waits())
 
-    def _say(self, text: str) -> None:
+    def _say(self, name: str, text: str) -> None:
         """A line of its own, from the first time on that there is something to say."""
-        if text and WAITS not in self._bars:
-            self._bars[WAITS] = Bar("")
-        if WAITS in self._bars:
-            self._bars[WAITS].say(text)
+        if text and name not in self._bars:
+            self._bars[name] = Bar("")
+        if name in self._bars:
+            self._bars[name].say(text)
 
     def _at_work(self, stage: Stage, active: int) -> tuple[str, str]:
         """If all of a stage make a pause, and what else is to be told of its workers."""
@@ -148,7 +154,8 @@ class Progress:
             line += f" requests={self.requests}"
         if self._file:
             line += f" read={self._file.packed / self._file.size:.0%}"
-        return f"{line}; {plain(waits)}" if (waits := self._waits()) else line
+        more = [*lines(self._processes()), plain(self._waits())]
+        return "; ".join([line, *filter(None, more)])
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from ..engine.job import Description, Panel
 from ..journal import facts, pauses
 from ..journal.check import Copy
 from ..journal.holder import Running
+from ..journal.processes import Process, processes_in
 from ..journal.reader import Look
 from . import rates
 from .forecast import Left, left
@@ -41,6 +42,11 @@ class View(NamedTuple):
     @property
     def paused_slots(self) -> pauses.Paused:
         return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def processes(self) -> Sequence[Process]:
+        """That work for it now."""
+        return processes_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def next_round(self) -> float | None:

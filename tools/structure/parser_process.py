@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..base.program import module_command, module_environment
+from ..base.resident import resident_of
 from ..base.text import clipped, duration, one_line, size
 from ..errors import NO_FILES, GiveUp, Unavailable, no_more_files
 from .channel import ANSWER, NO_MEMORY, REQUEST, WELL
 from .host import LONGEST_REASON
-from .processes import MARK, has_ended, kill_group, kill_marked, resident_of
+from .processes import MARK, has_ended, kill_group, kill_marked
 from .registry import Limits, Script
 from .sandbox import Sandbox
 
