@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from json import loads
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.injection import Process, main_py, wait_until
 from tests.soak.compare import state_flaws
+from tests.support.command import run
 from tools.base.resident import descendants
 
 
@@ -38,6 +41,35 @@ def test_who_stops_it_stops_everybody_and_nothing_is_lost(
         assert not process.log
     assert len(workers) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert list(state_flaws(state / "pools.db")) == []
+
+
+@pytest.mark.timeout(120)
+def test_whoever_looks_sees_each_process_and_why_one_died(tmp_path: Path) -> None:
+    config, state = tmp_path / "sheaf.toml", tmp_path / "state"
+    config.write_text("processes = 2\n")
+    places = ("--config", config, "--state", state, "--media", tmp_path / "m")
+
+    def seen() -> list[dict[str, Any]]:
+        if not (state / "pools.db").exists():
+            return []
+        told: dict[str, Any] = loads(run("history.py", "--json", "--state", state).stdout)
+        return list(told["processes"])
+
+    with Process(tmp_path / "said", main_py("--sample", *places)) as process:
+        wait_until(lambda: [each["per_minute"] > 0 for each in seen()] == [True] * 2, "both work")
+        assert all(each["memory"] > 2e7 and each["at_work"] <= 3 for each in seen())
+        assert not any(each["deaths"] for each in seen())
+        os.kill(workers_of(process)[0], signal.SIGKILL)
+        wait_until(lambda: sum(each["deaths"] for each in seen()) == 1, "a death is told")
+        (dead,) = [each for each in seen() if each["deaths"]]
+        text = run("history.py", "--state", state).stdout
+        process.signal(signal.SIGTERM)
+        assert process.end() == 0, process.log
+    assert "signal 9" in dead["why"]
+    assert f"{dead['name']} died" in text and "Processes    at work  per minute" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert f"{dead['name']} is gone: ended by signal 9" in process.log
+    assert seen() == [] and "Processes" not in run("history.py", "--state", state).stdout
 
 
 @pytest.mark.timeout(120)
