@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -39,3 +40,13 @@ def test_a_service_has_no_more_than_it_may(tmp_path: Path, own: str, file: str) 
     assert memory_here(group, groups) == whole
     (groups / file).write_text("50000000\n")
     assert memory_here(group, groups) == 50_000_000
+
+
+def test_processes_that_end_meanwhile_are_no_trouble() -> None:
+    for _ in range(100):
+        with subprocess.Popen([sys.executable, "-V"], stdout=subprocess.DEVNULL) as ending:
+            waits = Thread(target=ending.wait)
+            waits.start()
+            while waits.is_alive():
+                assert resident_of(ending.pid, 1) >= 0
+            waits.join()

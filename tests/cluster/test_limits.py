@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
+from random import Random
 from threading import Event
 
 import pytest
+import requests
 
 from tests.cluster.test_executor import NoCargo
 from tests.engine.executor_contract import Scene, until
+from tests.support.chance import any_seed
 from tests.support.worlds.faults import FaultServer
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
@@ -29,15 +34,15 @@ COMMAND = (sys.executable, "-m", "tests.cluster.asking")
 
 
 class Asking(Scene):
-    def __init__(self, server: FaultServer, folder: Path, limit: Limit | None) -> None:
-        host = host_of(server.url)
+    def __init__(self, url: str, folder: Path, limit: Limit | None, processes: int = 2) -> None:
+        host = host_of(url)
         limited = {} if limit is None else {host: limit}
         self.limits, self.traffic = Limits(limited, Event(), None), Traffic()
         setup = {"host": host, "limited": list(limited)}
         ways = "", setup, self.limits, self.traffic
-        away = Away({"fetch": NoCargo()}, 2, COMMAND, *ways)
+        away = Away({"fetch": NoCargo()}, processes, COMMAND, *ways)
         super().__init__(ProcessExecutor([STAGE], {}, away, Event()), folder)
-        self._url = server.url
+        self._url = url
 
     def ask(self, path: str, count: int) -> list[Task]:
         numbers = range(self._last + 1, self._last + count + 1)
@@ -54,12 +59,15 @@ def server() -> Iterator[FaultServer]:
         yield server
 
 
+MakeAsking = Callable[..., Asking]
+
+
 @pytest.fixture
-def asking(server: FaultServer, tmp_path: Path) -> Iterator[Callable[[Limit | None], Asking]]:
+def asking(server: FaultServer, tmp_path: Path) -> Iterator[MakeAsking]:
     made: list[Asking] = []
 
-    def make(limit: Limit | None) -> Asking:
-        made.append(Asking(server, tmp_path, limit))
+    def make(limit: Limit | None, processes: int = 2, url: str = "") -> Asking:
+        made.append(Asking(url or server.url, tmp_path, limit, processes))
         return made[-1]
 
     yield make
@@ -74,7 +82,7 @@ def most_in_a_second(times: list[float]) -> int:
 
 @pytest.mark.parametrize("most", [10, 30])
 def test_a_host_sees_no_more_than_its_limit_in_any_second(
-    asking: Callable[[Limit | None], Asking], server: FaultServer, most: int
+    asking: MakeAsking, server: FaultServer, most: int
 ) -> None:
     scene = asking(Limit((f"{most}/second",)))
     scene.ask("/ok", 4 * most)
@@ -87,9 +95,68 @@ def test_a_host_sees_no_more_than_its_limit_in_any_second(
     assert scene.traffic.requests == 4 * most and scene.traffic.classes["2xx"] == 4 * most
 
 
-def test_a_place_is_the_processs_own_until_it_dies(
-    asking: Callable[[Limit | None], Asking], server: FaultServer
-) -> None:
+class Counting:
+    """A server that shares no process with those who ask it."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.cluster.counting"]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.url = f"http://127.0.0.1:{self._process.stdout.readline().strip()}"
+
+    def times(self) -> list[float]:
+        found: list[float] = requests.get(f"{self.url}/times", timeout=30).json()
+        return found
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def load() -> Iterator[None]:
+    """Others want the processor, too: more than there is."""
+    burn = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(burn) for _ in range(2 * (os.cpu_count() or 1))]
+    yield
+    for each in others:
+        each.kill()
+        each.wait()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("load")
+@pytest.mark.parametrize("path", ["/kept", "/new"])
+def test_so_it_is_under_load_while_processes_are_killed(asking: MakeAsking, path: str) -> None:
+    """Over connections that are kept, or a new one for each request."""
+    most, count, chance = 40, 200, Random(any_seed())
+    with closing(Counting()) as server:
+        scene = asking(Limit((f"{most}/second",)), 4, server.url)
+        tasks = {task.token: task for task in scene.ask(path, count)}
+        given_again = kills = 0
+        deadline = time.monotonic() + 100
+        while len(scene.arrivals) - given_again < count:
+            assert time.monotonic() < deadline
+            time.sleep(chance.uniform(0.1, 0.5))
+            if scene.arrivals and kills < 6 and (pids := list(workers())):
+                os.kill(chance.choice(pids), signal.SIGKILL)
+                kills += 1
+            lost = [each for each in list(scene.arrivals) if not isinstance(each.result, Done)]
+            scene.executor.give([tasks[each.token] for each in lost[given_again:]])
+            given_again = len(lost)
+        times = server.times()
+    assert kills and len(times) >= count
+    assert most_in_a_second(times) <= most * 1.1 + 1
+
+
+def workers() -> Iterator[int]:
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):
+            if b"tests.cluster.asking" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                yield pid
+
+
+def test_a_place_is_the_processs_own_until_it_dies(asking: MakeAsking, server: FaultServer) -> None:
     scene = asking(Limit(at_once=1))
     scene.ask("/hang", 1)
     until(lambda: bool(server.requests), "it is asked")
@@ -104,9 +171,7 @@ def test_a_place_is_the_processs_own_until_it_dies(
     until(lambda: len(server.requests) >= 5, "the place is free")
 
 
-def test_what_one_process_is_told_all_heed(
-    asking: Callable[[Limit | None], Asking], server: FaultServer
-) -> None:
+def test_what_one_process_is_told_all_heed(asking: MakeAsking, server: FaultServer) -> None:
     scene = asking(None)
     scene.ask("/ok", 8)
     scene.wait_for(8)

@@ -44,11 +44,14 @@ def resident_of(pid: int, most: int) -> int:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in map(int, file.read_text().split()):
-                yield child
-                yield from descendants(child)
+    """Threads and processes may end meanwhile."""
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            with suppress(OSError):
+                found = Path(f"/proc/{pid}/task/{thread}/children").read_text()
+                for child in map(int, found.split()):
+                    yield child
+                    yield from descendants(child)
 
 
 def _resident(pid: int) -> int:

@@ -27,6 +27,7 @@ from .grants import Grants
 from .member import Member, name_of
 from .messages import (
     FORMAT,
+    Again,
     Answered,
     Ask,
     Back,
@@ -196,7 +197,7 @@ class ProcessExecutor:
         match message:
             case Result():
                 self._brought(member, message)
-            case Ask() | Back() | Pause() | Answered() if self._grants is not None:
+            case Ask() | Again() | Back() | Pause() | Answered() if self._grants is not None:
                 self._grants.heard(member, message, member.send)
             case Beat(traffic):
                 self._count(traffic)

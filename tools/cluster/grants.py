@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Lock
 
 from ..errors import HarvestError, StopHarvest
-from ..network.limits import Limits, Turns
-from .messages import Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
+from ..network.budgets import DAY_S
+from ..network.limits import Limits, OneTurn
+from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .wire import table_of_error
-
-GOOD_S = 0.1
 
 Reply = Callable[[Message], None]
 
@@ -27,7 +27,7 @@ class Grants:
         self._limits = limits
         self._waiting = ThreadPoolExecutor(places, "turns")
         self._lock = Lock()
-        self._held: dict[Hashable, dict[int, tuple[Turns, float]]] = {}
+        self._held: dict[Hashable, dict[int, tuple[OneTurn, float]]] = {}
         limits.rests.on_begin = lambda *rest: tell_all(Resting(*rest))
 
     def come(self, node: Hashable, reply: Reply) -> None:
@@ -40,13 +40,19 @@ class Grants:
     def gone(self, node: Hashable) -> None:
         with self._lock:
             held = self._held.pop(node, {})
-        for turns, begun in held.values():
-            turns.give_back(begun, 0)
+        for turn, begun in held.values():
+            turn.give_back(begun, 0)
 
-    def heard(self, node: Hashable, message: Ask | Back | Pause | Answered, reply: Reply) -> None:
+    def heard(
+        self, node: Hashable, message: Ask | Again | Back | Pause | Answered, reply: Reply
+    ) -> None:
         match message:
-            case Ask():
-                self._waiting.submit(self._grant, node, message, reply)
+            case Ask(number):
+                granted = partial(self._granted, node, message)
+                self._waiting.submit(self._answer, number, reply, granted)
+            case Again(number):
+                renewed = partial(self._renewed, node, message)
+                self._waiting.submit(self._answer, number, reply, renewed)
             case Back(number, size):
                 with self._lock:
                     held = self._held.get(node, {}).pop(number, None)
@@ -60,26 +66,35 @@ class Grants:
     def close(self) -> None:
         self._waiting.shutdown(wait=False, cancel_futures=True)
 
-    def _grant(self, node: Hashable, ask: Ask, reply: Reply) -> None:
-        """In a thread of its own: a turn may be long in coming."""
-        try:
-            turns = self._limits.take_turn(ask.host)
-        except HarvestError as error:
-            reply(Refusal(ask.number, table_of_error(error)))
-            return
-        except Exception as error:  # a bug here would leave the node waiting
-            reply(Refusal(ask.number, table_of_error(StopHarvest(f"a bug in Sheaf: {error!r}"))))
-            return
-        now = time.monotonic()
-        if turns is not None and not self._hold(node, ask.number, turns, now):
-            turns.give_back(now, 0)
-            return
-        reply(Permit(ask.number, now + GOOD_S))
+    # --- threads of their own: a turn may be long in coming --------------------------------
 
-    def _hold(self, node: Hashable, number: int, turns: Turns, now: float) -> bool:
-        """False if the node is gone meanwhile."""
+    def _answer(self, number: int, reply: Reply, permitted: Callable[[], float | None]) -> None:
+        """None: the node is gone."""
+        try:
+            if (until := permitted()) is not None:
+                reply(Permit(number, until))
+        except HarvestError as error:
+            reply(Refusal(number, table_of_error(error)))
+        except Exception as error:  # a bug here would leave the node waiting
+            reply(Refusal(number, table_of_error(StopHarvest(f"a bug in Sheaf: {error!r}"))))
+
+    def _granted(self, node: Hashable, ask: Ask) -> float | None:
+        turn, now = self._limits.take_turn(ask.host), time.monotonic()
+        if turn is None:
+            return now + DAY_S
         with self._lock:
-            if node not in self._held:
-                return False
-            self._held[node][number] = turns, now
-            return True
+            if node in self._held:
+                self._held[node][ask.number] = turn, now
+                return turn.until
+        turn.give_back(now, 0)
+        return None
+
+    def _renewed(self, node: Hashable, again: Again) -> float | None:
+        """Its place is kept."""
+        with self._lock:
+            held = self._held.get(node, {}).get(again.permit)
+        if held is None:
+            return None
+        turn, _ = held
+        turn.renew(again.is_used)
+        return turn.until

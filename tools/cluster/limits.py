@@ -7,25 +7,45 @@ whoever it was told, is not asked. Who has neither costs no question.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..errors import Unavailable
-from ..network.limits import Rests
-from .messages import Answered, Ask, Back, Pause, Permit, Refusal, Rested
+from ..network.rests import Rests
+from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested
 from .post import Post
 from .wire import error_of
 
 MOST_LATE = 50  # permits in a row
 BUSY_S = 5.0
+SHORT_S = 60.0  # a permit for longer is one for any number of requests
 
 
 class SharedTurn:
-    def __init__(self, post: Post, permit: Permit) -> None:
+    def __init__(self, post: Post, host: str, permit: Permit) -> None:
         self._post = post
-        self._permit = permit
+        self._host = host
+        self._permit = permit.number
+        self._until = permit.until
+        self._is_used = False
+
+    def use(self) -> None:
+        """One that was held up on its way would come together with the next ones."""
+        late = 0
+        while time.monotonic() > self._until:
+            if late == MOST_LATE:
+                raise Unavailable(f"this computer is too busy to ask {self._host} in time", BUSY_S)
+            late += 1
+            self._until = self._again()
+        self._is_used = True
+        if self._until - time.monotonic() < SHORT_S:  # a second request takes another
+            self._until = 0.0
 
     def give_back(self, begun: float, size: int) -> None:
-        self._post.tell(Back(self._permit.number, size))
+        self._post.tell(Back(self._permit, size))
+
+    def _again(self) -> float:
+        is_used, self._is_used = self._is_used, False
+        return _permitted(self._post, lambda number: Again(number, self._permit, is_used)).until
 
 
 class SharedRests(Rests):
@@ -60,18 +80,18 @@ class SharedLimits:
 
     def take_turn(self, host: str) -> SharedTurn | None:
         self.rests.require_none(host)
-        return self._permitted(host) if host in self._limited else None
+        if host not in self._limited:
+            return None
+        return SharedTurn(self._post, host, _permitted(self._post, lambda n: Ask(n, host)))
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def _permitted(self, host: str) -> SharedTurn:
-        """One that was held up on its way would come together with the next ones."""
-        for _ in range(MOST_LATE):
-            answer = self._post.ask(lambda number: Ask(number, host))
-            if isinstance(answer, Refusal):
-                raise error_of(answer.error)
-            if isinstance(answer, Permit) and time.monotonic() <= answer.until:
-                return SharedTurn(self._post, answer)
-            self._post.tell(Back(answer.number, 0))
-        raise Unavailable(f"this computer is too busy to ask {host} in time", BUSY_S)
+
+def _permitted(post: Post, worded: Callable[[int], Message]) -> Permit:
+    answer = post.ask(worded)
+    if isinstance(answer, Refusal):
+        raise error_of(answer.error)
+    if not isinstance(answer, Permit):
+        raise Unavailable("the coordinator answers something else")
+    return answer

@@ -101,6 +101,14 @@ class Ask(NamedTuple):
     host: str
 
 
+class Again(NamedTuple):
+    """A permit is no longer good: it came too late, or was used and one more is needed."""
+
+    number: int
+    permit: int
+    is_used: bool
+
+
 class Back(NamedTuple):
     """A permit is over; so many bytes came."""
 
@@ -133,12 +141,12 @@ class Said(NamedTuple):
 
 Message = (
     Hello | Work | Stop | Permit | Refusal | Resting | Rested
-    | Ready | Result | Beat | Ask | Back | Pause | Answered | Said
+    | Ready | Result | Beat | Ask | Again | Back | Pause | Answered | Said
 )  # fmt: skip
 KINDS: Mapping[str, type[Message]] = {
     kind.__name__: kind
     for kind in (
         *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
-        *(Ready, Result, Beat, Ask, Back, Pause, Answered, Said),
+        *(Ready, Result, Beat, Ask, Again, Back, Pause, Answered, Said),
     )
 }

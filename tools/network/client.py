@@ -18,7 +18,15 @@ from threading import Event
 from types import MappingProxyType
 
 from ..base.backoff import pause_after
-from ..errors import NO_FILES, BadStatus, GiveUp, Interrupted, ServerTrouble, Unavailable
+from ..errors import (
+    NO_FILES,
+    BadStatus,
+    GiveUp,
+    HarvestError,
+    Interrupted,
+    ServerTrouble,
+    Unavailable,
+)
 from ..proxy import Proxies, without_password
 from .asker import Asker
 from .asking import Answer, Asking, read_answer, sent_on, web_host
@@ -34,7 +42,7 @@ from .routes import DeadlineAdapter
 from .settings import HttpSettings
 from .traffic import Traffic
 from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown
-from .wire import NotConnected, Patience, wire_to
+from .wire import NotConnected, Patience, Ready, wire_to
 
 __all__ = ["Answer", "Asking", "Client", "Exchange", "user_agent"]
 
@@ -208,21 +216,21 @@ class Client:
         return answer
 
     def _get_once(self, asking: Asking) -> Answer:
-        turns = self._limits.take_turn(asking.host)
+        turn = self._limits.take_turn(asking.host)
         exchange = Exchange(asking.host)
         begun = time.monotonic()
         try:
-            return self._ask(asking, exchange)
+            return self._ask(asking, exchange, None if turn is None else turn.use)
         finally:
-            if turns is not None:
-                turns.give_back(begun, exchange.size)
+            if turn is not None:
+                turn.give_back(begun, exchange.size)
 
-    def _ask(self, asking: Asking, exchange: Exchange) -> Answer:
+    def _ask(self, asking: Asking, exchange: Exchange, use_turn: Ready | None) -> Answer:
         proxy = self._proxies.next() if self._proxies else None
         begun = time.monotonic()
         was_asked = True
         try:
-            answer = self._exchange(asking, proxy, exchange)
+            answer = self._exchange(asking, proxy, exchange, use_turn)
         except NO_ADDRESSES as error:
             was_asked = False
             raise GiveUp(f"no web address: {shown(asking.url)}") from error
@@ -236,8 +244,8 @@ class Client:
             if proxy:
                 self._proxies.bench(proxy, cause_of(error))
             raise ServerTrouble(f"{asking.name}: {cause_of(error)}") from error
-        except GiveUp:
-            was_asked = exchange.status > 0  # the guard let nobody ask
+        except HarvestError:
+            was_asked = exchange.status > 0  # else the guard let nobody ask, or it was too late
             raise
         finally:
             exchange.seconds = time.monotonic() - begun
@@ -255,9 +263,11 @@ class Client:
         self._proxies.bench(proxy, "it wants other credentials (HTTP 407)")
         raise ServerTrouble(f"proxy {without_password(proxy)} refused our credentials")
 
-    def _exchange(self, asking: Asking, proxy: str | None, exchange: Exchange) -> Answer:
+    def _exchange(
+        self, asking: Asking, proxy: str | None, exchange: Exchange, use_turn: Ready | None
+    ) -> Answer:
         with wire_to(self._adapter, asking.url, proxy, asking.patience) as wire:
-            arrival = wire.ask(Request("GET", asking.url, asking.headers))
+            arrival = wire.ask(Request("GET", asking.url, asking.headers), use_turn)
             exchange.status, exchange.sent = arrival.head.status, len(wire.head)
             for count in read_answer(arrival, asking):
                 exchange.size += count

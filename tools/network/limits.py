@@ -18,10 +18,10 @@ from queue import Empty, PriorityQueue
 from threading import Event, Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..base.backoff import Rest
 from ..errors import Interrupted, Unavailable, UsageError
 from .budgets import DAY_S, Budgets
 from .guard import host_named
+from .rests import LONGEST_REST_S, Rests
 
 if TYPE_CHECKING:
     from .rates import Rates
@@ -32,8 +32,7 @@ PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 PATIENCE_S = 60.5  # a limit for a minute is waited for
 STOP_SEEN_WITHIN_S = 0.25
 BUSY_S = 15.0
-FIRST_REST_S = 60.0
-LONGEST_REST_S = 3600.0
+GOOD_S = 0.1  # so long a turn may wait to be used
 
 
 class Limit(NamedTuple):
@@ -78,49 +77,6 @@ def pause_asked(retry_after: str) -> float | None:
     return min(max(0.0, left), LONGEST_REST_S)
 
 
-class Rests:
-    """Who is left alone until when. Any number of threads may share it."""
-
-    def __init__(self) -> None:
-        self._rests: dict[str, Rest] = {}
-        self._reasons: dict[str, str] = {}
-        self.on_begin: Callable[[str, float, str], object] = lambda host, pause, reason: None
-
-    def now(self) -> list[tuple[str, float, str]]:
-        """Hosts that are left alone, for how long and why."""
-        rests = [(host, rest.left) for host, rest in list(self._rests.items())]
-        return [(host, left, self._reasons[host]) for host, left in rests if left > 0]
-
-    def number(self) -> int:
-        """Of hosts that are left alone now."""
-        return sum(rest.left > 0 for rest in list(self._rests.values()))
-
-    def require_none(self, host: str) -> None:
-        rest = self._rests.get(host)
-        if rest is not None and (left := rest.left):
-            reason = self._reasons[host]
-            raise Unavailable(f"{host} rests for another {left:.0f} s: {reason}", delay=left)
-
-    def begin(self, host: str, reason: str, seconds: float | None) -> float:
-        """How long the host is left alone: as long as asked, else a while that grows.
-
-        Requests under way together are refused together: that is one rest, not several, and the
-        longest of those asked for.
-        """
-        self._reasons[host] = reason  # before anybody can ask why
-        rest = self._rests.setdefault(host, Rest(FIRST_REST_S, LONGEST_REST_S, spread=0.1))
-        pause = rest.begin(None if seconds is None else min(max(0.0, seconds), DAY_S))
-        pause = rest.left if pause is None else pause
-        logger.debug("%s is not asked for %.1f s: %s", host, pause, reason)
-        self.on_begin(host, pause, reason)
-        return pause
-
-    def end(self, host: str) -> None:
-        """It answered: the next rest counts as the first."""
-        if host in self._rests:
-            self._rests[host].succeeded()
-
-
 class Turns:
     """The turns of one host: its limits, kept. Any number of threads may share it."""
 
@@ -143,14 +99,15 @@ class Turns:
                 self._made = Rates(self._host, self._parsed)
             return self._made
 
-    def take(self, require_no_rest: Callable[[str], object]) -> None:
+    def take(self, require_no_rest: Callable[[str], object]) -> OneTurn:
         """Returns when the host may be asked; then `give_back` must follow."""
         place = self._take_place()
         try:
             if (left := place - time.monotonic()) > 0:
                 self._wait(left, f"{self._limit.bytes_per_s:,.0f} bytes a second", 0.0)
-            self._await_rate(require_no_rest)
+            taken = self.await_rate(require_no_rest)
             self.on_ask(self._host)
+            return OneTurn(self, taken, require_no_rest)
         except BaseException:
             self._leave_place(place)
             raise
@@ -159,6 +116,11 @@ class Turns:
         """So many bytes came. The place is free again when they have had their time."""
         speed, places = self._limit.bytes_per_s, self._limit.at_once or 1
         self._leave_place(begun + size * places / speed if speed else 0.0)
+
+    def forget(self, taken: int) -> None:
+        """Nobody was asked at this moment, as was thought."""
+        if (rates := self._rates()) is not None:
+            rates.forget(taken)
 
     def remember(self, ages: Sequence[float]) -> None:
         """Requests were made so many seconds ago, before we began."""
@@ -182,13 +144,18 @@ class Turns:
         if self._places is not None:
             self._places.put(free_at)
 
-    def _await_rate(self, require_no_rest: Callable[[str], object]) -> None:
-        """A rest that begins while we wait counts too."""
+    def await_rate(self, require_no_rest: Callable[[str], object]) -> int | None:
+        """The moment that counts as one of a request; None if they are not counted. A rest that
+        begins while we wait counts too."""
         rates, begun = self._rates(), time.monotonic()
         require_no_rest(self._host)
-        while rates is not None and (left := rates.take()):
-            self._wait(left, " and ".join(self._limit.rates), time.monotonic() - begun)
+        if rates is None:
+            return None
+        while (taken := rates.take()) is None:
+            waited = time.monotonic() - begun
+            self._wait(rates.left(), " and ".join(self._limit.rates), waited)
             require_no_rest(self._host)
+        return taken
 
     def _wait(self, seconds: float, allowed: str, waited: float) -> None:
         if waited + seconds > PATIENCE_S:
@@ -201,8 +168,44 @@ class Turns:
             raise Interrupted("stopping")
 
 
+class OneTurn:
+    """Of a host, for one request; only one thread has it. Where requests are counted it is good for
+    a moment: those that were held up would arrive together with the next ones."""
+
+    def __init__(
+        self, turns: Turns, taken: int | None, require_no_rest: Callable[[str], object]
+    ) -> None:
+        self._turns = turns
+        self._require_no_rest = require_no_rest
+        self._taken: int | None = None
+        self.until = 0.0
+        self._begin(taken)
+
+    def use(self) -> None:
+        if time.monotonic() > self.until:
+            self.renew()
+        if self._taken is not None:
+            self._taken, self.until = 0, 0.0  # a second request takes another
+
+    def renew(self, is_used: bool = False) -> None:
+        """Waits for another one, instead."""
+        if self._taken and not is_used:
+            self._turns.forget(self._taken)
+        self._begin(self._turns.await_rate(self._require_no_rest))
+
+    def give_back(self, begun: float, size: int) -> None:
+        self._turns.give_back(begun, size)
+
+    def _begin(self, taken: int | None) -> None:
+        self._taken = taken
+        self.until = time.monotonic() + (DAY_S if taken is None else GOOD_S)
+
+
 class Taken(Protocol):
     """A turn that somebody has."""
+
+    def use(self) -> None:
+        """Called just before the request is written; waits for another turn if it is too late."""
 
     def give_back(self, begun: float, size: int) -> None: ...
 
@@ -229,13 +232,11 @@ class Limits:
                 self._turns[host].remember(self._budgets.ages(host))
                 self._turns[host].on_ask = self._budgets.record
 
-    def take_turn(self, host: str) -> Turns | None:
+    def take_turn(self, host: str) -> OneTurn | None:
         """Returns when the host may be asked. Most hosts have no limits, and so no turns."""
         self.rests.require_none(host)
         turns = self._turns.get(host)
-        if turns is not None:
-            turns.take(self.rests.require_none)
-        return turns
+        return None if turns is None else turns.take(self.rests.require_none)
 
     def close(self) -> None:
         if self._budgets is not None:

@@ -10,6 +10,7 @@ import http.client
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
@@ -47,6 +48,10 @@ class Patience(NamedTuple):
     whole: float
     most: int
     turn: Turn | None = None
+
+
+Ready = Callable[[], object]
+"""Called when all is ready but the request itself, which is written when it returns."""
 
 
 class Wire:
@@ -88,7 +93,7 @@ class Wire:
             raise TimeoutError("it took too long")
         return left
 
-    def ask(self, request: Request) -> Arrival:
+    def ask(self, request: Request, ready: Ready | None = None) -> Arrival:
         """Who kept a connection may hang up at the moment it is used again. That is no answer of
         his: he is asked over a new one."""
         self.head = head_of(request, self._route.authority)
@@ -96,16 +101,20 @@ class Wire:
         sent += request.body or b""
         if not self._connection.is_closed and request.method in SAFE:
             try:
-                return self._attempt(request.method, sent)
+                return self._attempt(request.method, sent, ready)
             except HUNG_UP:
                 if self._has_heard:
                     raise
                 self._connection.close()
-        return self._attempt(request.method, sent)
+        return self._attempt(request.method, sent, ready)
 
-    def _attempt(self, method: str, request: bytes) -> Arrival:
+    def _attempt(self, method: str, request: bytes, ready: Ready | None) -> Arrival:
         if self._connection.is_closed:
             self._connect()
+        if ready is not None:
+            begun = time.monotonic()
+            ready()
+            self._deadline += time.monotonic() - begun  # whoever made us wait was not the host
         sock = cast(socket.socket, self._connection.sock)
         self._send(sock, request)
         stream = Stream(sock, self._deadline)
