@@ -34,11 +34,18 @@ COMMAND = (sys.executable, "-m", "tests.cluster.asking")
 
 
 class Asking(Scene):
-    def __init__(self, url: str, folder: Path, limit: Limit | None, processes: int = 2) -> None:
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        limit: Limit | None,
+        processes: int = 2,
+        is_held_up: bool = False,
+    ) -> None:
         host = host_of(url)
         limited = {} if limit is None else {host: limit}
         self.limits, self.traffic = Limits(limited, Event(), None), Traffic()
-        setup = {"host": host, "limited": list(limited)}
+        setup = {"host": host, "limited": list(limited), "is_held_up": is_held_up}
         ways = "", setup, self.limits, self.traffic
         away = Away({"fetch": NoCargo()}, processes, COMMAND, *ways)
         super().__init__(ProcessExecutor([STAGE], {}, away, Event()), folder)
@@ -66,8 +73,10 @@ MakeAsking = Callable[..., Asking]
 def asking(server: FaultServer, tmp_path: Path) -> Iterator[MakeAsking]:
     made: list[Asking] = []
 
-    def make(limit: Limit | None, processes: int = 2, url: str = "") -> Asking:
-        made.append(Asking(url or server.url, tmp_path, limit, processes))
+    def make(
+        limit: Limit | None, processes: int = 2, is_held_up: bool = False, url: str = ""
+    ) -> Asking:
+        made.append(Asking(url or server.url, tmp_path, limit, processes, is_held_up))
         return made[-1]
 
     yield make
@@ -93,6 +102,17 @@ def test_a_host_sees_no_more_than_its_limit_in_any_second(
     assert most_in_a_second(times) <= most * 1.1 + 1
     assert max(times) - min(times) < 8.0, "the limit is used"
     assert scene.traffic.requests == 4 * most and scene.traffic.classes["2xx"] == 4 * most
+
+
+def test_who_is_held_up_before_he_asks_waits_for_another_turn(
+    asking: MakeAsking, server: FaultServer
+) -> None:
+    most, count = 6, 24
+    scene = asking(Limit((f"{most}/second",)), is_held_up=True)
+    scene.ask("/ok", count)
+    assert all(isinstance(each.result, Done) for each in scene.wait_for(count))
+    times = [each.arrived for each in server.requests]
+    assert len(times) == count and most_in_a_second(times) <= most * 1.1 + 1
 
 
 class Counting:
@@ -131,7 +151,7 @@ def test_so_it_is_under_load_while_processes_are_killed(asking: MakeAsking, path
     """Over connections that are kept, or a new one for each request."""
     most, count, chance = 40, 200, Random(any_seed())
     with closing(Counting()) as server:
-        scene = asking(Limit((f"{most}/second",)), 4, server.url)
+        scene = asking(Limit((f"{most}/second",)), 4, url=server.url)
         tasks = {task.token: task for task in scene.ask(path, count)}
         given_again = kills = 0
         deadline = time.monotonic() + 100

@@ -79,6 +79,38 @@ def never_rests(host: str) -> None: ...
 # ---- rates
 
 
+def test_a_turn_that_is_used_too_late_is_another_one(clock: Clock, stop: PassingEvent) -> None:
+    turns = Turns(HOST, Limit(("3/minute",)), stop)
+    first = turns.take(never_rests)
+    first.use()
+    late = turns.take(never_rests)
+    clock.pass_by(10)
+    begun = clock.steady
+    late.use()  # nobody was asked before: that counts once
+    turns.take(never_rests).use()
+    assert stop.waits == []
+    late.use()  # a second request, over a connection that is not stale
+    assert clock.steady - begun == pytest.approx(50 + MOMENT_S, abs=0.1)
+
+
+def test_where_nothing_is_counted_a_turn_is_good_for_long(clock: Clock, stop: PassingEvent) -> None:
+    turn = Turns(HOST, Limit(at_once=1), stop).take(never_rests)
+    clock.pass_by(3600)
+    turn.use()
+    turn.use()
+    assert stop.waits == []
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 30, 49, 50, 120, 200, 300, 500, 1000, 5000])
+def test_those_of_a_second_are_spaced(most: int) -> None:
+    """Held up for a moment they are no more than a tenth more and one; and few are lost."""
+    (rate,) = spaced([(most, 1)])
+    gap = (rate.interval + 1) / 1000
+    in_a_second_and_a_moment = (1.0 + MOMENT_S) // gap * rate.limit + rate.limit
+    assert in_a_second_and_a_moment <= most * 1.1 + 1
+    assert rate.limit / gap >= most * 0.94
+
+
 def test_a_rate_for_a_minute_is_waited_for(clock: Clock, stop: PassingEvent) -> None:
     turns = Turns(HOST, Limit(("2/minute",)), stop)
     begun = clock.steady
