@@ -1,0 +1,34 @@
+"""The worker processes of a harvest, seen from outside: who is there, and who stayed behind."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+
+PROGRAM = b"conceptnet_processes"
+GONE_S = 10.0
+
+
+def workers_of(pid: int) -> list[int]:
+    """Also when that harvest is no more: each of them was told whose it is."""
+    return [each for each, words in _commands() if words[-1] == str(pid).encode()]
+
+
+def stayed_behind(pid: int, seconds: float = GONE_S) -> list[int]:
+    """Those that are still there so long after their harvest."""
+    deadline = time.monotonic() + seconds
+    while (left := workers_of(pid)) and time.monotonic() < deadline:
+        Event().wait(0.01)
+    return left
+
+
+def _commands() -> list[tuple[int, list[bytes]]]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            words = path.read_bytes().rstrip(b"\0").split(b"\0")
+            if any(word.endswith(PROGRAM) for word in words):
+                found.append((int(path.parent.name), words))
+    return found
