@@ -113,7 +113,10 @@ class ProcessExecutor:
             with self._changed:
                 for task in there:
                     self._places[task.stage.name].unbegun.append(task)
-            self._crew.start()
+            try:
+                self._crew.start()
+            except RuntimeError as error:  # the system gives no more threads now
+                self._return_all(Unavailable(str(error)))
             self._begin()
 
     def recall(self, stage: str) -> None:
@@ -170,8 +173,11 @@ class ProcessExecutor:
     def _begin(self) -> None:
         """Fill the free places of those that are ready with what waits for one."""
         while begun := self._next():
-            cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
-            begun.member.send(work_of(begun.task, cargo))
+            try:
+                cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
+                begun.member.send(work_of(begun.task, cargo))
+            except Exception as error:  # whatever happens, the task comes back
+                self._fail(begun, error)
 
     def _next(self) -> AtWork | None:
         with self._changed:
@@ -183,6 +189,17 @@ class ProcessExecutor:
                     begun = self._at_work[task.token] = AtWork(task, number, member)
                     return begun
         return None
+
+    def _fail(self, begun: AtWork, error: Exception) -> None:
+        """It was not sent; its process may be gone meanwhile, and the task come back as that."""
+        with self._changed:
+            is_over, begun.has_come = begun.has_come, True
+        if not is_over:
+            self._hand_in(begun, error)
+
+    def _return_all(self, error: HarvestError) -> None:
+        for stage in self._places:
+            self._return_unbegun(stage, error)
 
     def _return_unbegun(self, stage: str, error: HarvestError) -> None:
         with self._changed:
@@ -259,9 +276,8 @@ class ProcessExecutor:
         for each in lost:
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))
         if self._crew.is_hopeless():
-            for stage in self._places:
-                error = Unavailable(f"no process for {stage} can be started: {why}")
-                self._return_unbegun(stage, error)
+            stages = " and ".join(self._places)
+            self._return_all(Unavailable(f"no process for {stages} can be started: {why}"))
 
     def _count(self, traffic: Table | None) -> None:
         if traffic is not None and self._away.traffic is not None:

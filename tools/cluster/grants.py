@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 
 from ..errors import HarvestError, StopHarvest
@@ -46,7 +47,8 @@ class Grants:
     def heard(self, node: Hashable, message: Ask | Back | Pause | Answered, reply: Reply) -> None:
         match message:
             case Ask():
-                self._waiting.submit(self._grant, node, message, reply)
+                with suppress(RuntimeError):  # no more threads now: those that are there do it
+                    self._waiting.submit(self._grant, node, message, reply)
             case Back(number, size):
                 with self._lock:
                     held = self._held.get(node, {}).pop(number, None)
