@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.crash.harm import Harm, slow_media
+from tests.crash.harm import Harm, SlowMedia
 from tests.soak.compare import essence
 from tests.soak.world import lines
 from tests.support.node import SshdNode
@@ -31,7 +31,7 @@ def main() -> None:
 def harmed(folder: Path, arguments: argparse.Namespace) -> None:
     (folder / "node").mkdir()
     node = SshdNode(folder / "node")
-    with World(lines(arguments.scale), latency=0.01) as world, slow_media(0.02) as media, node:
+    with World(lines(arguments.scale), latency=0.01) as world, SlowMedia() as media, node:
         harm = Harm(folder, world, media, node, arguments.processes)
         begun = time.monotonic()
         quiet = harm.quietly()

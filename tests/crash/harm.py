@@ -20,7 +20,7 @@ from threading import Event
 
 from tests.faults.injection import Process, main_py, run
 from tests.soak.compare import Places, counted, differences, essence, flaws, state_flaws
-from tests.soak.workers import stayed_behind, workers_of
+from tests.soak.workers import has_begun, stayed_behind, workers_of
 from tests.support.node import Node
 from tests.support.shipped import assert_merged, media_in, receive
 from tests.support.worlds.conceptnet import World
@@ -30,7 +30,8 @@ from tools.sample.world import SEED
 LOOK_S = 0.005
 LATEST = 0.8  # of the harvest: whoever is hit again and again at its end would fail, rightly
 EARLY = 0.25  # of the harms come as soon as anybody is there
-PATIENCE_S = 20.0
+PATIENCE_S, END_S = 20.0, 600.0
+EACH_TAKES_S = 0.006  # of all requests for media
 # One that stands still is missed after some seconds here, not after half a minute.
 IMPATIENT = (
     "import sys; from tools.cluster import crew; crew.SILENT_LOOKS = 15; "
@@ -45,14 +46,17 @@ HARMS = {  # by how often they are drawn
 }
 
 
-def slow_media(seconds: float) -> MediaWorld:
-    """One request at a time, so that a harvest lasts long enough for all that is to happen."""
+class SlowMedia(MediaWorld):
+    """One request after the other, so that a harvest lasts long enough for all that is to happen
+    to it; at first there is no hurry to be slow."""
 
-    def after_a_while(_name: str, _paths: list[str]) -> bool:
-        Event().wait(seconds)
+    def __init__(self) -> None:
+        super().__init__(self._is_down)
+        self.each_takes_s = 0.0
+
+    def _is_down(self, _name: str, _paths: list[str]) -> bool:
+        Event().wait(self.each_takes_s)
         return False
-
-    return MediaWorld(after_a_while)
 
 
 @dataclass
@@ -61,7 +65,7 @@ class Harm:
 
     folder: Path
     world: World
-    media: MediaWorld
+    media: SlowMedia
     node: Node
     processes: int
     done: Counter[str] = field(default_factory=Counter)
@@ -101,6 +105,7 @@ class Harm:
 
     def through(self, kills: int, total: int, chance: Random) -> None:
         """To its end, with so many kills on the way to so many finished tasks."""
+        self.media.each_takes_s = EACH_TAKES_S
         where = self.words(self.places, self.processes)
         command = [sys.executable, "-c", IMPATIENT, *map(str, self._harvest(where))]
         moments = sorted(chance.uniform(0, LATEST * total) for _ in range(kills))
@@ -111,7 +116,7 @@ class Harm:
             self.runs += 1
             with Process(self.folder / f"said-{self.runs}", command) as process:
                 self._torment(process, harms, chance)
-                is_over = process.end() == 0
+                is_over = process.end(END_S) == 0
                 assert is_over or process.end() == -signal.SIGKILL, process.log
             self._look_after(process)
             if not is_over:
@@ -138,6 +143,8 @@ class Harm:
 
     def _strike(self, process: Process, who: str, number: signal.Signals, chance: Random) -> bool:
         victims = workers_of(process.pid) if who == "worker" else [process.pid]
+        if number == signal.SIGSTOP:
+            victims = [pid for pid in victims if has_begun(pid)]
         if not victims or not process.is_running:
             return False
         with suppress(ProcessLookupError):

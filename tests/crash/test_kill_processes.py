@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.crash.harm import Harm, slow_media
+from tests.crash.harm import Harm, SlowMedia
 from tests.soak.compare import essence
 from tests.soak.world import lines
 from tests.support.chance import any_seed
@@ -28,7 +28,7 @@ def test_kills_of_workers_and_of_their_harvest_change_nothing(
     print(f"kills drawn with seed {seed}")
     (tmp_path / "node").mkdir()
     node = ParamikoNode(tmp_path / "node")
-    with World(lines(SCALE), latency=0.01) as world, slow_media(0.02) as media, node:
+    with World(lines(SCALE), latency=0.01) as world, SlowMedia() as media, node:
         harm = Harm(tmp_path, world, media, node, processes)
         quiet = harm.quietly()
         harm.through(KILLS, len(essence(quiet).finished), Random(seed))

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
+from tools.cluster.node import FIRST_TO_GO
+
 PROGRAM = b"conceptnet_processes"
 GONE_S = 10.0
 
@@ -14,6 +16,13 @@ GONE_S = 10.0
 def workers_of(pid: int) -> list[int]:
     """Also when that harvest is no more: each of them was told whose it is."""
     return [each for each, words in _commands() if words[-1] == str(pid).encode()]
+
+
+def has_begun(pid: int) -> bool:
+    """Python itself has been loaded: from then on it ends with its harvest, whatever it does."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == FIRST_TO_GO
+    return False
 
 
 def stayed_behind(pid: int, seconds: float = GONE_S) -> list[int]:
