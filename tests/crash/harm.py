@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from threading import Event
 
 from tests.faults.injection import Process, main_py, run
 from tests.soak.compare import Places, counted, differences, essence, flaws, state_flaws
-from tests.soak.workers import has_begun, stayed_behind, workers_of
+from tests.soak.workers import has_begun, impatient, stayed_behind, workers_of
 from tests.support.node import Node
 from tests.support.shipped import assert_merged, media_in, receive
 from tests.support.worlds.conceptnet import World
@@ -32,11 +31,6 @@ LATEST = 0.8  # of the harvest: whoever is hit again and again at its end would 
 EARLY = 0.25  # of the harms come as soon as anybody is there
 PATIENCE_S, END_S = 20.0, 600.0
 EACH_TAKES_S = 0.006  # of all requests for media
-# One that stands still is missed after some seconds here, not after half a minute.
-IMPATIENT = (
-    "import sys; from tools.cluster import crew; crew.SILENT_LOOKS = 15; "
-    "from tools.commands.line import main; sys.exit(main())"
-)
 
 HARMS = {  # by how often they are drawn
     "worker, SIGKILL": 4,
@@ -107,7 +101,7 @@ class Harm:
         """To its end, with so many kills on the way to so many finished tasks."""
         self.media.each_takes_s = EACH_TAKES_S
         where = self.words(self.places, self.processes)
-        command = [sys.executable, "-c", IMPATIENT, *map(str, self._harvest(where))]
+        command = impatient(*self._harvest(where))
         moments = sorted(chance.uniform(0, LATEST * total) for _ in range(kills))
         names = chance.choices(list(HARMS), list(HARMS.values()), k=kills)
         harms = iter(list(zip(moments, names, strict=True)))

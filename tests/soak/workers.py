@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,16 @@ from tools.cluster.node import FIRST_TO_GO
 
 PROGRAM = b"conceptnet_processes"
 GONE_S = 10.0
+FEW_LOOKS = 15
+
+
+def impatient(*arguments: object, folder: Path | None = None) -> list[str]:
+    """main.py that misses a worker which stands still after some seconds, not after half a minute;
+    its workers look for modules in that folder first."""
+    path = f"sys.path.insert(0, {str(folder)!r}); " if folder else ""
+    code = f"import sys; {path}from tools.cluster import crew; crew.SILENT_LOOKS = {FEW_LOOKS}; "
+    code += "from tools.commands.line import main; sys.exit(main())"
+    return [sys.executable, "-c", code, *map(str, arguments)]
 
 
 def workers_of(pid: int) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Event
 from types import MappingProxyType
@@ -54,6 +55,9 @@ class Cargo(Protocol):
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
         """The records of one that is done. ValueError if that cannot be right."""
+
+    def lost(self, task: Task) -> None:
+        """Its process is gone. What that has left of it goes, too."""
 
 
 class Away(NamedTuple):
@@ -274,6 +278,8 @@ class ProcessExecutor:
             for each in lost:
                 each.has_come = True
         for each in lost:
+            with suppress(OSError):  # whoever begins it anew tries that again
+                self._away.cargoes[each.task.stage.name].lost(each.task)
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))
         if self._crew.is_hopeless():
             stages = " and ".join(self._places)

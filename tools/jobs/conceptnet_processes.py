@@ -86,6 +86,9 @@ class DraftCargo:
         self._drafts.deliver(draft)
         return attachment(draft, cargo["text"], cargo["time"])
 
+    def lost(self, task: Task) -> None:
+        self._drafts.tidy(task.uri)
+
 
 def _checked(owner: str, cargo: Any) -> Draft:
     """Of this owner, with files in its own folder."""
