@@ -22,6 +22,9 @@ class NoCargo:
     def incoming(self, _task: Task, _result: Done | HarvestError, _cargo: Any) -> object:
         return None
 
+    def lost(self, _task: Task) -> None:
+        """Nothing is left of it."""
+
 
 def away(processes: int = 2, memory: int | None = None) -> Away:
     return Away({STAGE.name: NoCargo()}, processes, COMMAND, memory=memory)

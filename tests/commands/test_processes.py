@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -12,14 +14,9 @@ import pytest
 
 from tests.faults.injection import Process, main_py, wait_until
 from tests.soak.compare import state_flaws
-from tests.support.command import run
-from tools.base.resident import descendants
-
-
-def workers_of(process: Process) -> list[int]:
-    """The servers of the sample have processes, too."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline") for pid in descendants(process.pid)}
-    return [pid for pid, path in commands.items() if b"conceptnet_processes" in path.read_bytes()]
+from tests.soak.workers import workers_of
+from tests.support.command import ROOT, run
+from tools.base.program import module_command, module_environment
 
 
 @pytest.mark.timeout(120)
@@ -34,13 +31,29 @@ def test_who_stops_it_stops_everybody_and_nothing_is_lost(
     places = ("--config", config, "--state", state, "--media", media)
     with Process(tmp_path / "said", main_py("--sample", "-q", *places)) as process:
         wait_until(lambda: len(list(media.rglob("*.jpg"))) > 20, "there are files")
-        workers = workers_of(process)
+        workers = workers_of(process.pid)
         for pid in (*workers, process.pid):
             os.kill(pid, number)
         assert process.end() == 0, process.log
         assert not process.log
     assert len(workers) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert list(state_flaws(state / "pools.db")) == []
+
+
+def test_who_is_left_alone_while_it_starts_ends_before_it_has_loaded_anything() -> None:
+    """Stopped for a while it would otherwise be forgotten."""
+    nobody = "1"
+    words = [sys.executable, "-X", "importtime", *module_command(".jobs.conceptnet_processes")[1:]]
+    done = subprocess.run(
+        [*words, "99", nobody],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        env=module_environment(),
+    )
+    assert done.returncode == 1 and "tools.base.parent" in done.stderr
+    assert "tools.cluster" not in done.stderr and "tools.media" not in done.stderr
 
 
 @pytest.mark.timeout(120)
@@ -59,7 +72,7 @@ def test_whoever_looks_sees_each_process_and_why_one_died(tmp_path: Path) -> Non
         wait_until(lambda: [each["per_minute"] > 0 for each in seen()] == [True] * 2, "both work")
         assert all(each["memory"] > 2e7 and each["at_work"] <= 3 for each in seen())
         assert not any(each["deaths"] for each in seen())
-        os.kill(workers_of(process)[0], signal.SIGKILL)
+        os.kill(workers_of(process.pid)[0], signal.SIGKILL)
         wait_until(lambda: sum(each["deaths"] for each in seen()) == 1, "a death is told")
         (dead,) = [each for each in seen() if each["deaths"]]
         text = run("history.py", "--state", state).stdout
@@ -88,8 +101,8 @@ def test_a_pause_keeps_the_processes_and_resuming_goes_on(tmp_path: Path) -> Non
             with Process(tmp_path / verb, main_py(verb, "--state", state)) as asked:
                 assert asked.end() == 0, asked.log
             if verb == "pause":
-                workers = workers_of(process)
+                workers = workers_of(process.pid)
                 before = files()
         assert len(workers) == 2
         wait_until(lambda: files() > before + 20, "it goes on")
-        assert workers_of(process) == workers
+        assert sorted(workers_of(process.pid)) == sorted(workers)

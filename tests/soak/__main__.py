@@ -2,7 +2,8 @@
 
     python -m tests.soak                    five minutes of random faults, ten times the sample
     python -m tests.soak --hours 8          the same for a night
-    python -m tests.soak --kills 100        only kill -9, as fast as they come, on a small world
+    python -m tests.soak --kills 100        only kills, as fast as they come, on a small world
+    python -m tests.soak --processes 4      media in four worker processes, which come to harm too
 
 The time is that of the faults: an undisturbed harvest comes before it and a calm end after it. Exit
 code 0 means that every disturbed harvest has ended as the undisturbed one did, 1 that one has not;
@@ -63,7 +64,8 @@ def tell(soak: Soak, seconds: float) -> None:
     }
     print(soak.story.table(facts))
     if soak.flaws:
-        again = f"--seed {soak.plan.seed} --scale {soak.plan.scale:g}"
+        plan = soak.plan
+        again = f"--seed {plan.seed} --scale {plan.scale:g} --processes {plan.processes}"
         print(f"FAILED with {again}; everything is in {soak.folder}")
         print("\n".join(f"  {each}" for each in soak.flaws[:SHOWN]))
     else:
@@ -82,6 +84,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         seed=seed,
         seconds=seconds,
         kills=arguments.kills,
+        processes=arguments.processes,
         ground="concepts" if is_large else "both",
         kinds=("images",) if is_large else KINDS,
     )
@@ -96,7 +99,8 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     add("--minutes", type=float, default=0.0, metavar="M", help="how long (5)")
     add("--hours", type=float, default=0.0, metavar="H", help="how long, added to the minutes")
-    add("--kills", type=int, default=0, metavar="N", help="so many kill -9 instead")
+    add("--kills", type=int, default=0, metavar="N", help="so many kills instead")
+    add("--processes", type=int, default=2, metavar="N", help="that get media (2; 0: threads)")
     add("--seed", type=int, metavar="N", help="of the random generator (any)")
     add("--scale", type=float, metavar="X", help="times the sample (10; 0.05 with --kills)")
     add("--folder", type=Path, metavar="DIR", help="where everything lies, and is kept (temporary)")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from tests.soak.disk import Disk
@@ -12,9 +14,9 @@ from tests.soak.hosts import Host, Mood
 from tests.soak.scene import Scene
 
 CLOSE_LOOK_S = 0.001
-NEAR_THE_END = 150  # tasks left
-MOST_PAGES = 90
+NEAR_THE_END, MOST_PAGES = 150, 90  # tasks left, and waiting
 PATIENCE_S = 20.0
+TOO_LATE = "it was too late"
 
 
 # --- ends of the process
@@ -105,6 +107,25 @@ def _await_end(scene: Scene, asked: str) -> None:
     if scene.harvest.is_running:
         scene.harvest.flaws.append(f"it runs {PATIENCE_S:.0f} s after {asked}")
         end_by_kill(scene)
+
+
+# --- ends of workers
+
+
+def hurt_a_worker(number: signal.Signals) -> Callable[[Scene], None]:
+    """One that was stopped is missed only after a while: then the harvest ends it."""
+
+    def strike(scene: Scene) -> None:
+        wanted = scene.near.media_requests + scene.chance.randrange(1, 60)
+        scene.wait(PATIENCE_S, lambda: scene.near.media_requests >= wanted)
+        if not (workers := scene.harvest.workers()):
+            scene.detail = TOO_LATE
+            return
+        scene.detail = f"one of {len(workers)}"
+        with suppress(ProcessLookupError):
+            os.kill(scene.chance.choice(workers), number)
+
+    return strike
 
 
 # --- bad health of others
@@ -219,6 +240,10 @@ def _has_proxies(scene: Scene) -> bool:
     return scene.near.only_proxies
 
 
+def _has_workers(scene: Scene) -> bool:
+    return bool(scene.harvest.processes) and _is_extending(scene)
+
+
 def _can_fill(scene: Scene) -> bool:
     return scene.media_disk.can_fill and scene.state_disk.can_fill
 
@@ -236,12 +261,18 @@ KILLS = {
     "kill -9 during a snapshot": Fault(2, kill_during_snapshot),
     "kill -9 at the end": Fault(12, kill_at_the_end, _is_near_the_end),
 }
+WORKER_FAULTS = {
+    "a worker is killed": Fault(4, hurt_a_worker(signal.SIGKILL), _has_workers),
+    "a worker crashes": Fault(4, hurt_a_worker(signal.SIGSEGV), _has_workers),
+    "a worker stands still": Fault(1, hurt_a_worker(signal.SIGSTOP), _has_workers),
+}
 DISK_FAULTS = {
     "media disk full": Fault(1.5, full_media_disk, _can_fill),
     "state disk full": Fault(1.5, full_state_disk, _can_fill),
 }
 FAULTS = {
     **KILLS,
+    **WORKER_FAULTS,
     **DISK_FAULTS,
     "SIGTERM": Fault(2, stop_by_sigterm),
     "SIGINT twice": Fault(2, sigint_twice),

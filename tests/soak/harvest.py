@@ -16,6 +16,7 @@ from typing import IO
 
 from tests.soak.compare import Places, counted, state_flaws
 from tests.soak.hosts import Neighbourhood
+from tests.soak.workers import stayed_behind, workers_of
 from tests.soak.world import SEED
 from tests.support.command import start
 
@@ -24,7 +25,9 @@ LAST_LINES = 8
 PATIENCE_S = 30.0
 
 
-def settings(places: Places, near: Neighbourhood, kinds: Sequence[str], ground: str) -> str:
+def settings(
+    places: Places, near: Neighbourhood, kinds: Sequence[str], ground: str, processes: int = 0
+) -> str:
     """Short waits, many attempts, a snapshot every minute."""
     servers = "\n".join(f'{each.name} = "{each.url}"' for each in near.providers)
     wanted = "\n".join(f"{kind} = {int(kind in kinds)}" for kind in KINDS)
@@ -33,6 +36,7 @@ seeds = ["{SEED}"]
 source = "{near.source.url}"
 state = "{places.state}"
 media = "{places.media}"
+processes = {processes}
 # A file that fails as often as this is done without; here nothing may be.
 attempts = 30
 stop_grace_s = 2.0
@@ -61,6 +65,7 @@ class Harvest:
     def __init__(self, places: Places, config: Path, proxies: str, flaws: list[str]) -> None:
         self.places = places
         self.flaws = flaws
+        self.processes = 0  # that get media beside its own
         self.starts = 0
         self.ends: Counter[str] = Counter()
         self.began = 0.0
@@ -102,6 +107,9 @@ class Harvest:
     @property
     def is_running(self) -> bool:
         return self.process.poll() is None
+
+    def workers(self) -> list[int]:
+        return workers_of(self.pid)
 
     def kill(self) -> None:
         self.is_killed = True
@@ -156,6 +164,8 @@ class Harvest:
         """The exit code of a process that has ended; what it left is looked at."""
         code = self.process.wait(PATIENCE_S)
         self.ends[f"ended with {code}"] += 1
+        if left := stayed_behind(self.pid):
+            self.flaws.append(f"run {self.starts} (ended with {code}) left processes: {left}")
         for reader in self._readers:
             reader.join(PATIENCE_S)
         self.process.communicate()

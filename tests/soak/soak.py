@@ -21,7 +21,7 @@ from random import Random
 from tests.soak import world
 from tests.soak.compare import Essence, Places, differences, essence, flaws
 from tests.soak.disk import Disk
-from tests.soak.faults import DISK_FAULTS, FAULTS, KILLS, drawn
+from tests.soak.faults import DISK_FAULTS, FAULTS, KILLS, TOO_LATE, WORKER_FAULTS, drawn
 from tests.soak.harvest import KINDS, Harvest, run_undisturbed, settings
 from tests.soak.hosts import Neighbourhood
 from tests.soak.scene import Scene
@@ -45,6 +45,7 @@ class Plan:
     faults: Sequence[str] = ()
     ground: str = "both"
     kinds: Sequence[str] = KINDS
+    processes: int = 0  # of a disturbed harvest; the undisturbed one has threads only
 
 
 class Soak:
@@ -93,7 +94,7 @@ class Soak:
 
     def _undisturbed(self, lines: Sequence[str]) -> Essence:
         places = Places(self.folder / "quiet" / "state", self.folder / "quiet" / "m")
-        harvest = self._harvest("quiet", places, proxies=False)
+        harvest = self._harvest("quiet", places, proxies=False, processes=0)
         self.story.say(f"an undisturbed harvest of {len(lines):,} assertions first")
         self._quiet_s = run_undisturbed(harvest, lambda: self.story.show(lambda: _at(harvest)))
         self.flaws += [] if self.flaws else flaws(places)
@@ -108,11 +109,13 @@ class Soak:
         self.story.say(f"the undisturbed harvest: {said}")
         return found
 
-    def _harvest(self, name: str, places: Places, proxies: bool) -> Harvest:
-        config = self.folder / f"{name}.toml"
-        config.write_text(settings(places, self._near, self.plan.kinds, self.plan.ground))
+    def _harvest(self, name: str, places: Places, proxies: bool, processes: int) -> Harvest:
+        config, plan = self.folder / f"{name}.toml", self.plan
+        config.write_text(settings(places, self._near, plan.kinds, plan.ground, processes))
         urls = ",".join(each.url for each in self._near.proxies) if proxies else ""
-        return Harvest(places, config, urls, self.flaws)
+        harvest = Harvest(places, config, urls, self.flaws)
+        harvest.processes = processes
+        return harvest
 
     # --- one round -------------------------------------------------------------------------
 
@@ -121,7 +124,7 @@ class Soak:
         name = f"round-{self.rounds}"
         proxies = not self.plan.kills and self.rounds % 2 == 1
         places = Places(self._state_disk.folder / name, self._media_disk.folder / name)
-        harvest = self._harvest(name, places, proxies)
+        harvest = self._harvest(name, places, proxies, self.plan.processes)
         self._near.only_proxies = proxies
         disks = (self._state_disk, self._media_disk)
         scene = Scene(self._near, harvest, *disks, self._chance, lambda: self._show(harvest))
@@ -154,7 +157,7 @@ class Soak:
     def _names(self, scene: Scene) -> Iterator[str]:
         if self.plan.faults:
             return iter(self._given.popleft, None)
-        return drawn(scene, KILLS if self.plan.kills else FAULTS)
+        return drawn(scene, {**KILLS, **WORKER_FAULTS} if self.plan.kills else FAULTS)
 
     def _is_over(self) -> bool:
         if self.plan.faults:
@@ -170,7 +173,8 @@ class Soak:
             return
         scene.detail = ""
         FAULTS[name].strike(scene)
-        if self.plan.kills and scene.harvest.process.poll() != -signal.SIGKILL:
+        was_killed = name in WORKER_FAULTS or scene.harvest.process.poll() == -signal.SIGKILL
+        if self.plan.kills and not (was_killed and scene.detail != TOO_LATE):
             self.story.say(f"{name}: it was too late")
             return
         self.story.happened(self.rounds, name, scene.detail)

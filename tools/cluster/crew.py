@@ -8,6 +8,7 @@ hear when it is time to stop. Nobody outlives `close`, nor the process that this
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ START_LOOKS = 600  # until it is ready
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 60.0  # after one that never was
 SEVERAL = 3
 GONE_S = 10.0
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of the terminal or of a service
 
 
 @dataclass(slots=True)
@@ -131,7 +133,9 @@ class Crew:
     # --- the supervisor's own thread -------------------------------------------------------
 
     def _supervise(self) -> None:
-        """It starts all of them: the system ends them with the thread that did."""
+        """It starts all of them: the system ends them with the thread that did, and what this one
+        does not hear they do not, from their first moment on."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
         while not self.is_closing:
             for number, fate in enumerate(self.fates):
                 if fate.is_due:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Event
 from types import MappingProxyType
@@ -55,6 +56,9 @@ class Cargo(Protocol):
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
         """The records of one that is done. ValueError if that cannot be right."""
+
+    def lost(self, task: Task) -> None:
+        """Its process is gone. What that has left of it goes, too."""
 
 
 class Away(NamedTuple):
@@ -115,7 +119,10 @@ class ProcessExecutor:
             with self._changed:
                 for task in there:
                     self._places[task.stage.name].unbegun.append(task)
-            self._crew.start()
+            try:
+                self._crew.start()
+            except RuntimeError as error:  # the system gives no more threads now
+                self._return_all(Unavailable(str(error)))
             self._begin()
 
     def recall(self, stage: str) -> None:
@@ -171,8 +178,11 @@ class ProcessExecutor:
     def _begin(self) -> None:
         """Fill the free places of those that are ready with what waits for one."""
         while begun := self._next():
-            cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
-            begun.member.send(work_of(begun.task, cargo))
+            try:
+                cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
+                begun.member.send(work_of(begun.task, cargo))
+            except Exception as error:  # whatever happens, the task comes back
+                self._fail(begun, error)
 
     def _next(self) -> AtWork | None:
         with self._changed:
@@ -184,6 +194,17 @@ class ProcessExecutor:
                     begun = self._at_work[task.token] = AtWork(task, number, member)
                     return begun
         return None
+
+    def _fail(self, begun: AtWork, error: Exception) -> None:
+        """It was not sent; its process may be gone meanwhile, and the task come back as that."""
+        with self._changed:
+            is_over, begun.has_come = begun.has_come, True
+        if not is_over:
+            self._hand_in(begun, error)
+
+    def _return_all(self, error: HarvestError) -> None:
+        for stage in self._places:
+            self._return_unbegun(stage, error)
 
     def _return_unbegun(self, stage: str, error: HarvestError) -> None:
         with self._changed:
@@ -259,11 +280,12 @@ class ProcessExecutor:
             for each in lost:
                 each.has_come = True
         for each in lost:
+            with suppress(OSError):  # whoever begins it anew tries that again
+                self._away.cargoes[each.task.stage.name].lost(each.task)
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))
         if self._crew.is_hopeless():
-            for stage in self._places:
-                error = Unavailable(f"no process for {stage} can be started: {why}")
-                self._return_unbegun(stage, error)
+            stages = " and ".join(self._places)
+            self._return_all(Unavailable(f"no process for {stages} can be started: {why}"))
 
     def _count(self, traffic: Table | None) -> None:
         if traffic is not None and self._away.traffic is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 
@@ -19,6 +20,7 @@ from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusa
 from .wire import table_of_error
 
 Reply = Callable[[Message], None]
+Permitted = Callable[[], float | None]
 
 
 class Grants:
@@ -48,11 +50,9 @@ class Grants:
     ) -> None:
         match message:
             case Ask(number):
-                granted = partial(self._granted, node, message)
-                self._waiting.submit(self._answer, number, reply, granted)
+                self._wait(number, reply, partial(self._granted, node, message))
             case Again(number):
-                renewed = partial(self._renewed, node, message)
-                self._waiting.submit(self._answer, number, reply, renewed)
+                self._wait(number, reply, partial(self._renewed, node, message))
             case Back(number, size):
                 with self._lock:
                     held = self._held.get(node, {}).pop(number, None)
@@ -66,9 +66,13 @@ class Grants:
     def close(self) -> None:
         self._waiting.shutdown(wait=False, cancel_futures=True)
 
+    def _wait(self, number: int, reply: Reply, permitted: Permitted) -> None:
+        with suppress(RuntimeError):  # no more threads now: those that are there do it
+            self._waiting.submit(self._answer, number, reply, permitted)
+
     # --- threads of their own: a turn may be long in coming --------------------------------
 
-    def _answer(self, number: int, reply: Reply, permitted: Callable[[], float | None]) -> None:
+    def _answer(self, number: int, reply: Reply, permitted: Permitted) -> None:
         """None: the node is gone."""
         try:
             if (until := permitted()) is not None:

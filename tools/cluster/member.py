@@ -6,6 +6,7 @@ because it was ended, that is told once, and nothing of it is left.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -74,7 +75,11 @@ class Member:
             theirs.close()
         self._link = Link(ours)
         self.send(hello)
-        self._reader.start()
+        try:
+            self._reader.start()
+        except RuntimeError as error:  # nor threads
+            self._reaped(str(error))
+            raise OSError(errno.EAGAIN, str(error)) from None
 
     @property
     def pid(self) -> int:
@@ -128,8 +133,11 @@ class Member:
         with suppress(subprocess.TimeoutExpired):
             if why == GONE:
                 self._process.wait(LAST_WORDS_S)  # its own end says more than ours
-        self._process.kill()
-        code = self._process.wait(REAPED_S)
+        code = None
+        while code is None:  # one that waits for a disk ends when that answers, no sooner
+            self._process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(REAPED_S)
         self._link.close()
         if code < 0:
             return why if why != GONE else f"ended by signal {-code} ({signal.strsignal(-code)})"

@@ -11,7 +11,6 @@ import contextlib
 import gc
 import logging
 import os
-import signal
 import socket
 import sys
 import time
@@ -54,7 +53,6 @@ SWITCH_S = 0.02  # as in the coordinator's process
 HELLO_S = 30.0
 LONGEST_LINE = 20_000
 FIRST_TO_GO = "500"  # when memory is short: rather one of us than the harvest
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of the terminal or of a service
 
 
 class Carrier(Protocol):
@@ -80,8 +78,6 @@ Hire = Callable[[Hello, Post, Event], Staff]
 def serve(end: int, parent: int, hire: Hire) -> None:
     """The program of such a process; it never returns."""
     belong_to(parent)
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     link = Link(socket.socket(fileno=end))

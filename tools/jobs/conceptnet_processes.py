@@ -6,6 +6,12 @@ Run as a program it is such a process.
 from __future__ import annotations
 
 import sys
+
+from ..base.parent import belong_to
+
+if __name__ == "__main__":  # what follows takes a while: nobody is to be left behind meanwhile
+    belong_to(int(sys.argv[2]))
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Event
@@ -80,6 +86,9 @@ class DraftCargo:
             return None
         self._drafts.deliver(draft)
         return attachment(draft, cargo["text"], cargo["time"])
+
+    def lost(self, task: Task) -> None:
+        self._drafts.tidy(task.uri)
 
 
 def _checked(owner: str, cargo: Any) -> Draft:

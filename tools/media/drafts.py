@@ -129,6 +129,10 @@ class Drafts:
         draft = self._delivered.get(owner) or self._read(owner)
         return None if draft == Draft(owner) else asdict(draft)
 
+    def tidy(self, owner: str) -> None:
+        """Whoever worked on it elsewhere is gone: files that its draft does not know go, too."""
+        self._remove_leftovers(self._delivered.get(owner) or self._read(owner))
+
     def deliver(self, draft: Draft) -> None:
         """Its task is done. If it cannot be stored now, the next attempt finds the draft here."""
         self._delivered[draft.owner] = draft
