@@ -41,7 +41,7 @@ from bench.server import WINDOW, Connection, Served, answer, concept, serving
 from tools import download_images
 from tools.add import Entity
 from tools.base.resident import descendants
-from tools.cluster.executor import Cargo
+from tools.cluster.executor import ProcessExecutor
 from tools.cluster.node import serve as serve_harvest
 from tools.conceptnet.rules import search_text
 from tools.engine.harvest import Harvest
@@ -282,6 +282,7 @@ def extend_all(url: str, count: int, state: Path, workers: int) -> dict[str, flo
     settings = Settings(
         source=url, state=state, media=state / "m", extend_workers=workers, extend=extend
     )
+    settings.media.mkdir()
     shelf, stop = Shelf(url, concepts), Event()
     with closing(SqliteGraph(state / "graph.db")) as graph:
         graph.write(map(Entity.of, concepts), ())
@@ -292,19 +293,6 @@ def extend_all(url: str, count: int, state: Path, workers: int) -> dict[str, flo
         with closing(job), closing(Harvest(job, settings.pools_file, stop, 1, 1.0)) as harvest:
             harvest.run(lambda: None)
             return clock.stop()
-
-
-class Begun:
-    """The cargo of a job, and when the first task went to a process that was ready for it."""
-
-    def __init__(self, cargo: Cargo) -> None:
-        self._cargo = cargo
-        self.begun: tuple[float, float, float] | None = None
-        self.incoming = cargo.incoming
-
-    def outgoing(self, task: Task) -> Any:
-        self.begun = self.begun or (*now(), cpu_of_children())
-        return self._cargo.outgoing(task)
 
 
 def cpu_of_children() -> float:
@@ -321,6 +309,7 @@ def extend_away(url: str, count: int, state: Path, workers: int) -> dict[str, fl
     settings = Settings(
         source=url, state=state, media=state / "m", extend_workers=workers, extend=extend
     )
+    settings.media.mkdir()
     shelf, stop = Shelf(url, concepts), Event()
     with closing(SqliteGraph(state / "graph.db")) as graph:
         graph.write(map(Entity.of, concepts), ())
@@ -329,18 +318,22 @@ def extend_away(url: str, count: int, state: Path, workers: int) -> dict[str, fl
         job.seeds = (Found("extend", concepts),)
         command = [sys.executable, "-m", "bench.media", "node", url, str(count)]
         executor = executor_of(job, settings, job._drafts, stop, command)
-        away = executor._away.cargoes
-        clock = Begun(away["extend"])
-        executor._away = executor._away._replace(cargoes={"extend": clock})
         ways = settings.pools_file, stop, 1, 1.0, executor
         with closing(job), closing(Harvest(job, *ways)) as harvest:
+            wait_for(executor)
+            begun, theirs = now(), cpu_of_children()
             harvest.run(lambda: None)
-            assert clock.begun is not None
-            seconds, cpu, theirs = clock.begun
-            told = since((seconds, cpu))
+            told = since(begun)
             told["coordinator"] = told["cpu"]
             told["cpu"] += cpu_of_children() - theirs
             return told
+
+
+def wait_for(executor: ProcessExecutor) -> None:
+    """Until all its processes are ready for tasks."""
+    executor._crew.start()
+    while not all(executor._crew.ready()):
+        time.sleep(0.01)
 
 
 def be_node(url: str, count: int, end: int, parent: int) -> None:

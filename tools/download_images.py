@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from .errors import GiveUp
 from .media.formats import JPEG, PNG, WEBP, Facts, Format
-from .media.pictures import DAMAGED, dhash, frames, opened, reduce_decoding
+from .media.jpeg import plain_jpeg
+from .media.pictures import DAMAGED, dhash, frames, opened, reduce_decoding, refusing
 from .media.settings import MediaSettings
 
 NOUN = "an image"
@@ -22,6 +23,10 @@ def max_bytes(settings: MediaSettings) -> int:
 
 def prove(file: BinaryIO, form: Format, settings: MediaSettings) -> Facts:
     """Decodes all of it: PNG and WebP may hold further frames, the first is what it looks like."""
+    if form == JPEG:
+        with refusing():
+            if (found := plain_jpeg(file, settings)) is not None:
+                return Facts(found.width, found.height, phash=dhash(found.reduced))
     with opened(file, form, settings) as picture:
         width, height = picture.size
         reduce_decoding(picture)

@@ -15,10 +15,10 @@ import pytest
 
 from tests.cluster.test_executor import COMMAND, NoCargo, away
 from tests.engine.executor_contract import PLACES, STAGE, Scene, until
+from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
 from tools.engine.stage import Done, Task
 from tools.errors import Unavailable
-from tools.structure.processes import descendants
 
 
 @pytest.fixture

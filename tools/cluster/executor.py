@@ -258,8 +258,14 @@ class ProcessExecutor:
             return error
 
     def _hand_in(self, begun: AtWork, result: Done | Exception) -> None:
-        holder = place_of(begun.task.stage.name, begun.number)
-        self._came(begun.task.token, holder, result, lambda _verdict: self._free(begun))
+        """The place of a stage that computes is free at once: the next task lies ready for it."""
+        stage = begun.task.stage
+        holder = place_of(stage.name, begun.number)
+        if stage.kind == "computes":
+            self._came(begun.task.token, holder, result, _nobody)
+            self._free(begun)
+        else:
+            self._came(begun.task.token, holder, result, lambda _verdict: self._free(begun))
 
     def _free(self, begun: AtWork) -> None:
         with self._changed:

@@ -13,7 +13,7 @@ from ..add import KINDS
 from ..base.say import say
 from ..conceptnet.graph import graph_counts
 from ..engine.job import Cell, Description, Job, Panel, Series
-from ..engine.stage import Order, Stage
+from ..engine.stage import Kind, Order, Stage
 from ..errors import UsageError
 from ..journal.reader import WholeFile
 from . import conceptnet_arguments, conceptnet_facts
@@ -104,9 +104,10 @@ class ConceptnetDescription(Description):
     def stages(self, settings: Settings) -> Sequence[Stage]:
         """A walk of limited depth needs true distances, so it goes level by level."""
         order: Order = "fifo" if settings.depth is None else "levels"
+        kind: Kind = "computes" if settings.worker_processes else "waits"
         return (
             Stage("fetch", settings.fetch_workers, order, settings.limit),
-            Stage("extend", settings.extend_workers, folder=settings.media),
+            Stage("extend", settings.extend_workers, folder=settings.media, kind=kind, portion=2),
         )
 
     def plan(self, settings: Settings, arguments: Namespace) -> Iterable[tuple[str, str]]:

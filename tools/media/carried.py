@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,4 +26,4 @@ class CarriedDrafts(Drafts):
         """What goes home; it is forgotten here."""
         draft = self._delivered.pop(owner, None)
         self._sizes.pop(owner, None)
-        return None if draft is None else asdict(draft)
+        return None if draft is None else draft.table()

@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +54,10 @@ class Draft:
     def weight(self) -> int:
         return sum(each.bytes for each in self.media)
 
+    def table(self) -> dict[str, Any]:
+        """For JSON; what is in it is still the draft's own."""
+        return {name: getattr(self, name) for name in FIELDS}
+
     def date(self) -> None:
         """It is kept now, perhaps for the first time; the clock may have been set back."""
         now = time.time()
@@ -87,6 +91,9 @@ class Draft:
             or any(each["url"] == url for each in self.refused)
             or any(each.candidate.url == url for each in self.open)
         )
+
+
+FIELDS = tuple(each.name for each in fields(Draft))
 
 
 class Drafts:
@@ -127,7 +134,7 @@ class Drafts:
     def lend(self, owner: str) -> dict[str, Any] | None:
         """What is known about an owner, for whoever works on it elsewhere; None: nothing."""
         draft = self._delivered.get(owner) or self._read(owner)
-        return None if draft == Draft(owner) else asdict(draft)
+        return None if draft == Draft(owner) else draft.table()
 
     def tidy(self, owner: str) -> None:
         """Whoever worked on it elsewhere is gone: files that its draft does not know go, too."""
@@ -142,7 +149,7 @@ class Drafts:
         path = self._path(draft.owner)
         draft.date()
         try:
-            self._write(path, orjson.dumps(asdict(draft), default=tuple))
+            self._write(path, orjson.dumps(draft.table(), default=tuple))
         except OSError as error:
             if error.errno in NO_FILES:
                 raise no_more_files(error) from error

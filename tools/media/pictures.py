@@ -49,13 +49,20 @@ def limit_pixels(number: int) -> None:
 @contextmanager
 def opened(file: BinaryIO, form: Format, settings: MediaSettings) -> Iterator[ImageFile.ImageFile]:
     """The picture, nothing of it decoded yet; whatever goes wrong with it becomes GiveUp."""
-    try:
+    with refusing():
         file.seek(0)
         with READERS[form](file) as picture:
-            _check_size(picture, settings)
+            check_size(*picture.size, settings)
             if picture.info.get("progressive"):
-                _check_scans(file)
+                check_scans(_scans_in(file))
             yield picture
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Whatever goes wrong with a picture becomes GiveUp."""
+    try:
+        yield
     except HarvestError:
         raise
     except MemoryError as error:  # it may be a good one
@@ -86,7 +93,7 @@ def frames(picture: ImageFile.ImageFile, settings: MediaSettings) -> Iterator[Im
         if number >= settings.max_frames:
             raise GiveUp(f"too many frames (more than {settings.max_frames})")
         if number:  # the first was checked when it was opened, and may be decoded smaller
-            _check_size(picture, settings)
+            check_size(*picture.size, settings)
         pixels += picture.width * picture.height
         if pixels > settings.max_frame_pixels:
             raise GiveUp(f"too many pixels in its frames (more than {settings.max_frame_pixels})")
@@ -94,28 +101,32 @@ def frames(picture: ImageFile.ImageFile, settings: MediaSettings) -> Iterator[Im
         yield picture
 
 
-def _check_size(picture: Image.Image, settings: MediaSettings) -> None:
-    width, height = picture.size
+def check_size(width: int, height: int, settings: MediaSettings) -> None:
     if width * height > settings.max_pixels:
         raise GiveUp(f"too many pixels ({width}x{height})")
     if min(width, height) < settings.min_side:
         raise GiveUp(f"too small ({width}x{height})")
 
 
-def _check_scans(file: BinaryIO) -> None:
+def check_scans(scans: int) -> None:
+    if scans > MOST_SCANS:
+        raise GiveUp(f"too many scans ({scans})")
+
+
+def _scans_in(file: BinaryIO) -> int:
     place = file.tell()
     file.seek(0)
     scans = sum(chunk.count(b"\xff\xda") for chunk in iter(partial(file.read, 2**20), b""))
     file.seek(place)
-    if scans > MOST_SCANS:
-        raise GiveUp(f"too many scans ({scans})")
+    return scans
 
 
 def dhash(picture: Image.Image) -> str:
     """16 hexadecimal digits: for each of 8 x 8 places whether it gets brighter to the right."""
     mode = "F" if picture.mode.startswith("I") else "L"  # 16 bits do not fit into L
     # A smaller gap is quicker, but then the same picture in another size has another hash.
-    small = picture.convert(mode).resize((9, 8), Image.Resampling.BOX, reducing_gap=24.0)
+    grey_one = picture if picture.mode == mode else picture.convert(mode)
+    small = grey_one.resize((9, 8), Image.Resampling.BOX, reducing_gap=24.0)
     grey = memoryview(small.tobytes()).cast("f" if mode == "F" else "B")
     bits = 0
     for row in range(0, 72, 9):
