@@ -177,8 +177,8 @@ def _extension(kind: str, text: str, look: str, flaw: str) -> str:
         return "png" if flaw == "bomb" or place < 4 else "webp" if place < 7 else "jpg"
     if flaw == "cut":
         return "mp3" if place < 50 else "ogg"
-    if len(text) <= _SHORT and place < 30:
-        return "mp3" if place < 10 else "ogg"
+    if len(text) <= _SHORT and place < 12:
+        return "mp3" if place < 4 else "ogg"
     return "wav" if place < 50 else "flac"
 
 
