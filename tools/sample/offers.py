@@ -9,6 +9,7 @@ one is met by those who want two.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -182,6 +183,7 @@ def _extension(kind: str, text: str, look: str, flaw: str) -> str:
     return "wav" if place < 50 else "flac"
 
 
+@lru_cache(maxsize=4_096)
 def _number(*names: object) -> int:
     joined = "\0".join(map(str, names)).encode()
     return int.from_bytes(blake2b(joined, digest_size=8).digest())
