@@ -1,8 +1,9 @@
 """The whole harvest beside a plain walk, on the same pages in the same minute.
 
 Ours is `python main.py` as its user starts it, with pools and the embedded graph on disk; the peer
-(`bench/peer.py`) keeps everything in memory. Both are processes of their own, timed from start to
-end with nothing subtracted; what the server saw from the first request to the last is shown beside.
+(`bench/peer.py`) keeps everything in memory, Scrapy (`bench/fetch_scrapy.py`) its queue on disk.
+All are processes of their own, timed from start to end with nothing subtracted; what the server saw
+from the first request to the last is shown beside.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import NamedTuple
 import orjson
 import requests
 
+from bench.pages_peers import BENCH, VENV, install
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import SEED, WINDOW, serving
 from tools.graphs.sqlite import look as look_at_graph
@@ -31,6 +33,8 @@ from tools.journal.reader import look
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_RUN_S = 1800
 RELATIONS_PER_PAGE = 5
+SCRAPY = "Scrapy's"
+MOST_CPU = {"plain": Bar("<", 0.7), SCRAPY: Bar("<", 0.35)}  # of theirs, where nobody waits
 
 
 class Pace(NamedTuple):
@@ -49,7 +53,7 @@ class Setting:
     latency_ms: float
     workers: int
     bar: Bar
-    peers: Sequence[str] = ("plain",)  # kinds of bench/peer.py
+    peers: Sequence[str] = ("plain",)  # kinds of bench/peer.py, or Scrapy
 
     @property
     def title(self) -> str:
@@ -63,13 +67,14 @@ class Setting:
 
 def settings(scale: float) -> list[Setting]:
     return [
-        Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("plain", "lean")),
-        Setting("b", round(20_000 * scale), 50, 8, Bar(">=", 0.9), ()),
+        Setting("a", round(20_000 * scale), 0, 8, Bar(">=", 1.0), ("plain", "lean", SCRAPY)),
+        Setting("b", round(20_000 * scale), 50, 8, Bar(">=", 0.95), ()),
         Setting("c", round(20_000 * scale), 50, 64, Bar(">=", 0.85)),
     ]
 
 
 def measure(scale: float, say: Say) -> Iterator[Row]:
+    install(say)
     for setting in settings(scale):
         yield from compare(setting, say)
 
@@ -111,9 +116,8 @@ def against_peer(setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequ
 def cpu_against_peer(
     setting: Setting, ours: Sequence[Pace], peer: str, theirs: Sequence[Pace]
 ) -> Row:
-    """The bar is for the plain walk, and where nobody waits."""
     ratios = [mine.cpu / other.cpu for mine, other in zip(ours, theirs, strict=True)]
-    bar = Bar("<", 0.7) if peer == "plain" and not setting.latency_ms else None
+    bar = MOST_CPU.get(peer) if not setting.latency_ms else None
     what = f"{setting.title}: CPU of ours / {peer} walk"
     mine, other = (shown([pace.cpu for pace in each], 0, " µs a page") for each in (ours, theirs))
     return Row(what, ratios, "", 3, bar, mine, other)
@@ -125,7 +129,10 @@ def pages(paces: Sequence[Pace]) -> str:
 
 
 def peer_command(url: str, setting: Setting, peer: str) -> list[str]:
-    script = str(ROOT / "bench" / "peer.py")
+    if peer == SCRAPY:
+        script = str(BENCH / "fetch_scrapy.py")
+        return [str(VENV / "bin" / "python"), script, url, SEED, str(setting.workers), "queue"]
+    script = str(BENCH / "peer.py")
     return [sys.executable, script, url, SEED, str(setting.workers), peer]
 
 
@@ -177,8 +184,14 @@ def cpu_of_children() -> float:
 
 
 def environment() -> dict[str, str]:
-    """The same for both, without proxies: nothing here leaves the machine."""
-    return {key: value for key, value in os.environ.items() if "PROX" not in key.upper()}
+    """The same for both, without proxies: nothing here leaves the machine. A module is compiled
+    once, as it is where nobody forbids it."""
+    left_out = ("PROX", "PYTHONDONTWRITEBYTECODE")
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not any(each in key.upper() for each in left_out)
+    }
 
 
 def served_since_last_asked(url: str) -> tuple[int, float]:

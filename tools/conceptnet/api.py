@@ -208,8 +208,8 @@ def _is_the_same(shown: object, asked: str) -> bool:
     >>> _is_the_same("/c/en/caf%C3%A9", "/c/en/café"), _is_the_same("/c/en/cat", "/c/en/dog")
     (True, False)
     """
-    if not isinstance(shown, str):
-        return False
+    if not isinstance(shown, str) or shown == asked:
+        return shown == asked
     return any(
         _parts(each) == _parts(asked) for each in (shown, unquote(shown), unquote_plus(shown))
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from threading import Lock
+from typing import Any
 
 from .. import uri
 from ..add import Relation
@@ -23,6 +24,36 @@ MOST_REMEMBERED = 100_000
 
 def relation_of(edge: object) -> Relation:
     """ValueError says what is wrong."""
+    return _as_usual(edge) or _looked_into(edge)
+
+
+def _as_usual(edge: Any) -> Relation | None:
+    """Of an edge as nearly all are, in a third of the time; None is no verdict."""
+    try:
+        name, weight = edge["@id"], edge["weight"]
+        rel, start, end = edge["rel"]["@id"], edge["start"]["@id"], edge["end"]["@id"]
+        surface, licence, dataset = edge["surfaceText"], edge["license"], edge["dataset"]
+        is_usual = (
+            name == f"/a/[{rel}/,{start}/,{end}/]"
+            and "//" not in name  # so none of the three ends with a slash, or begins with two
+            and len(name) <= uri.LONGEST_URI
+            and rel.startswith("/r/")
+            and start.startswith(NODE_BEGINNINGS)
+            and end.startswith(NODE_BEGINNINGS)
+            and type(weight) is float
+            and math.isfinite(weight)
+            and (surface is None or type(surface) is str)
+            and type(licence) is type(dataset) is str
+            and "\0" not in f"{name}{surface}{licence}{dataset}"
+        )
+    except (TypeError, KeyError, AttributeError):
+        return None
+    if not is_usual:
+        return None
+    return Relation(name, relation_name(rel), start, end, weight, surface, licence, dataset)
+
+
+def _looked_into(edge: object) -> Relation:
     if not isinstance(edge, dict):
         raise ValueError(f"{_shown(edge)} is no edge")
     name, rel = _id_of(edge, "edge"), _id_of(edge.get("rel"), "rel")

@@ -30,6 +30,7 @@ HIDDEN = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.D
 BREAK = re.compile(r"<(?:br|p|div|li|tr|td)\b[^<>]*>", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
 URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~"
+PLAIN_ADDRESS = re.compile(rf"[A-Za-z0-9_.\-{re.escape(URL_CHARACTERS)}]*")
 
 
 def ask(client: Client, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -79,7 +80,9 @@ def text(value: object, longest: int = LONGEST_TEXT) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    visible = "".join(each if _is_visible(each) else " " for each in value[: 4 * longest])
+    visible = value[: 4 * longest]
+    if not visible.isprintable():
+        visible = "".join(each if _is_visible(each) else " " for each in visible)
     return " ".join(visible.split())[:longest].rstrip() or None
 
 
@@ -118,7 +121,7 @@ def web_address(value: object) -> str | None:
         is_usable = parts.scheme in ("http", "https") and parts.port != 0
         if not is_usable or not parts.hostname or "@" in parts.netloc or not parts.netloc.isascii():
             return None
-        return quote(value, safe=URL_CHARACTERS)
+        return value if PLAIN_ADDRESS.fullmatch(value) else quote(value, safe=URL_CHARACTERS)
     except ValueError:
         return None
 

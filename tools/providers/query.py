@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlencode
+from functools import lru_cache
+from urllib.parse import quote_plus
 
 from ..errors import UsageError
 
@@ -40,7 +41,10 @@ def address(base: str, parameters: Mapping[str, object] | Iterable[tuple[str, ob
     'https://example.org/v1/?q=guide+dog+%26+co&page=1'
     """
     pairs = parameters.items() if isinstance(parameters, Mapping) else parameters
-    return f"{base}?{urlencode(list(pairs))}"
+    return f"{base}?{'&'.join(f'{_quoted(key)}={_quoted(str(value))}' for key, value in pairs)}"
+
+
+_quoted = lru_cache(maxsize=512)(quote_plus)  # all but the words are the same in every question
 
 
 def required_key(provider: str, key: str) -> str:

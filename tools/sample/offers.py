@@ -9,6 +9,7 @@ one is met by those who want two.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -177,11 +178,12 @@ def _extension(kind: str, text: str, look: str, flaw: str) -> str:
         return "png" if flaw == "bomb" or place < 4 else "webp" if place < 7 else "jpg"
     if flaw == "cut":
         return "mp3" if place < 50 else "ogg"
-    if len(text) <= _SHORT and place < 30:
-        return "mp3" if place < 10 else "ogg"
+    if len(text) <= _SHORT and place < 12:
+        return "mp3" if place < 4 else "ogg"
     return "wav" if place < 50 else "flac"
 
 
+@lru_cache(maxsize=4_096)
 def _number(*names: object) -> int:
     joined = "\0".join(map(str, names)).encode()
     return int.from_bytes(blake2b(joined, digest_size=8).digest())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from hashlib import blake2b
+from struct import pack
 from typing import NamedTuple
 from zlib import crc32
 
@@ -30,7 +31,6 @@ CODES = dict(zip(_PARTS[::2], _PARTS[1::2], strict=True))
 _DOT = round(RATE * DOT_S)
 _FORMATS = {
     "flac": ("FLAC", "PCM_S8"),
-    "wav": ("WAV", "PCM_U8"),
     "ogg": ("OGG", "VORBIS"),
     "mp3": ("MP3", "MPEG_LAYER_III"),
 }
@@ -58,12 +58,23 @@ def morse(words: str, look: str, extension: str) -> Sound:
     pitch = blake2b(look.encode(), digest_size=1).digest()[0] % _PITCHES
     pause = _silence(4)
     samples = np.concatenate([pause, *(_letter(each, pitch) for each in voiced(words)), pause])
+    return Sound(_saved(samples, extension), len(samples) / RATE)
+
+
+def _saved(samples: Samples, extension: str) -> bytes:
+    if extension == "wav":
+        return _wav_head(len(samples)) + ((samples >> 8) + 128).astype(np.uint8).tobytes()
     container, coding = _FORMATS[extension]
     file = io.BytesIO()
     soundfile.write(file, samples, RATE, format=container, subtype=coding)
     content = file.getvalue()
-    whole = _with_fixed_serial(content) if extension == "ogg" else content
-    return Sound(whole, len(samples) / RATE)
+    return _with_fixed_serial(content) if extension == "ogg" else content
+
+
+def _wav_head(length: int) -> bytes:
+    """Of one channel, a byte for each sample."""
+    about = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, RATE, 1, 8)
+    return pack("<4sI4s", b"RIFF", 36 + length, b"WAVE") + about + pack("<4sI", b"data", length)
 
 
 @lru_cache(maxsize=_PITCHES * (len(CODES) + 1))
