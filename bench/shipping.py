@@ -30,7 +30,9 @@ from typing import NamedTuple
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from bench.media import FOR_EACH, Clock, Shelf, finished, make_images, now, since
+from bench.media_extend import Clock, Shelf, now, since
+from bench.media_images import FOR_EACH, make_images
+from bench.media_peers import finished
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept, serving
 from tests.faults.injection import wait_until
@@ -289,7 +291,7 @@ def beside_a_harvest(place: Place, way: Way, scale: float) -> Iterator[Row]:
     place.say(f"shipping: making {count:,} images")
     make_images(place.folder / "images", count)
     bar = Bar(">=", 0.8)
-    with serving("bench.media", "serve", str(place.folder / "images")) as url:
+    with serving("bench.media_images", str(place.folder / "images")) as url:
         yield extended(place, way, url, count, f"extend, {count:,} images", bar)
         port = str(urlsplit(url).port)
         with serving("tests.support.worlds.wires", "127.0.0.1", port, str(HOST_DELAY_S)) as slow:
@@ -353,11 +355,11 @@ def ship(config: Path, media: Path) -> dict[str, float]:
 
 
 def extend_all(url: str, count: int, state: Path, config: Path | None) -> dict[str, float]:
-    """A harvest as in bench/media.py, with what works beside one. If there is a node, the batch
+    """A harvest as in media_extend.py, with what works beside one. If there is a node, the batch
     that lies here is taken up at the start, as after a restart."""
     concepts = [concept(number) for number in range(count // FOR_EACH)]
     extend = ExtendSettings(images=FOR_EACH, sounds=0, gifs=0, providers=(Shelf.name,))
-    settings = Settings(source=url, state=state, media=state / "m", extend=extend)
+    settings = Settings(source=url, state=state, media=state / "m", processes=0, extend=extend)
     if config is not None:
         settings = replace(settings, transport=load(config, {}).transport)
         outbox_of(settings).close(Ledger(settings.media))

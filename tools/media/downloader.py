@@ -6,8 +6,8 @@ made of our own numbers and formats.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
@@ -124,7 +124,7 @@ def _record(
         provider=provider,
         title=candidate.title,
         phash=facts.phash,
-        time=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         remark="; ".join(filter(None, (candidate.remark, wishes_in(part.headers)))) or None,
     )
 

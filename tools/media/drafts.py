@@ -164,10 +164,9 @@ class Drafts:
         for owner in owners:
             self._delivered.pop(owner, None)
             self._sizes.pop(owner, None)
-            path = self._path(owner)
-            if path.stem in self._on_disk:
-                path.unlink(missing_ok=True)
-                self._on_disk.discard(path.stem)
+            if (name := _name(owner)) in self._on_disk:
+                self._path(owner).unlink(missing_ok=True)
+                self._on_disk.discard(name)
 
     def _weigh(self, draft: Draft) -> None:
         if draft.media:
@@ -181,13 +180,12 @@ class Drafts:
         write_whole(path, text, durable=False)
 
     def _path(self, owner: str) -> Path:
-        name = hashlib.sha256(owner.encode()).hexdigest()[:32]
+        name = _name(owner)
         return self._folder / name[:2] / f"{name}.json"
 
     def _read(self, owner: str) -> Draft:
         """A draft that cannot be read is none: its files are fetched again."""
-        path = self._path(owner)
-        draft = _parsed(path) if path.stem in self._on_disk else None
+        draft = _parsed(self._path(owner)) if _name(owner) in self._on_disk else None
         return draft or Draft(owner)
 
     def _is_there(self, each: Media) -> bool:
@@ -205,6 +203,10 @@ class Drafts:
             for path in list(place.iterdir()) if place.is_dir() else ():
                 if f"{folder}/{kind}/{path.name}" not in known:
                     path.unlink(missing_ok=True)
+
+
+def _name(owner: str) -> str:
+    return hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 
 def _parsed(path: Path) -> Draft | None:

@@ -22,7 +22,7 @@ FRAMES = {0xC0: False, 0xC1: False, 0xC2: True}  # baseline, extended; is it pro
 PASSED = frozenset({0xC4, 0xDB, 0xDD, 0xFE, *range(0xE0, 0xF0)})  # tables, comments, metadata
 
 
-class Frame(NamedTuple):
+class Start(NamedTuple):
     width: int
     height: int
     is_progressive: bool
@@ -40,9 +40,9 @@ def plain_jpeg(file: BinaryIO, settings: MediaSettings) -> Jpeg | None:
         return None
     file.seek(0)
     content = file.read()
-    if (frame := frame_in(content)) is None:
+    if (start := start_in(content)) is None:
         return None
-    width, height, is_progressive = frame
+    width, height, is_progressive = start
     check_size(width, height, settings)
     if is_progressive:
         check_scans(content.count(b"\xff\xda"))
@@ -53,7 +53,7 @@ def plain_jpeg(file: BinaryIO, settings: MediaSettings) -> Jpeg | None:
     return Jpeg(width, height, Image.frombytes("L", size, content, "jpeg", "L", "", scale, 0))
 
 
-def frame_in(content: bytes) -> Frame | None:
+def start_in(content: bytes) -> Start | None:
     """What its header says, read as strictly as the decoder does."""
     at = 2
     try:
@@ -64,7 +64,7 @@ def frame_in(content: bytes) -> Frame | None:
             if kind in FRAMES:
                 bits, height, width, components = FRAME.unpack_from(content, at + SEGMENT.size)
                 is_usual = bits == 8 and components in (1, 3) and width and height
-                return Frame(width, height, FRAMES[kind]) if is_usual else None
+                return Start(width, height, FRAMES[kind]) if is_usual else None
             if kind not in PASSED:
                 return None
             at += 2 + length

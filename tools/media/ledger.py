@@ -85,9 +85,10 @@ class Ledger:
         """Their files are in the folder that was claimed. One that was made in its place meanwhile
         may hold some of them."""
         self.check_place()
+        folder = str(self._folder)
         for file in (file for each in attachments for file in each.media):
             try:
-                size = (self._folder / file.path).stat().st_size
+                size = os.stat(f"{folder}/{file.path}").st_size  # noqa: PTH116
             except OSError:
                 size = None
             if size != file.bytes:

@@ -55,7 +55,7 @@ class Part:
         self._file: BinaryIO | None = None
         self._is_published = False
         self.headers: Mapping[str, str] = {}
-        self._start_over()
+        self.size = 0
 
     def __enter__(self) -> Self:
         return self
