@@ -23,6 +23,7 @@ from tests.support.chance import any_seed
 from tests.support.worlds.faults import FaultServer
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
+from tools.engine.executor import processes_of
 from tools.engine.stage import Done, Stage, Task
 from tools.errors import Died, ServerTrouble, Unavailable
 from tools.network.guard import host_of
@@ -50,6 +51,10 @@ class Asking(Scene):
         away = Away({"fetch": NoCargo()}, processes, COMMAND, *ways)
         super().__init__(ProcessExecutor([STAGE], {}, away, Event()), folder)
         self._url = url
+
+    def wait_until_all_work(self, count: int) -> None:
+        self.wait_for(count)
+        until(lambda: all(each.since for each in processes_of(self.executor)), "all are ready")
 
     def ask(self, path: str, count: int) -> list[Task]:
         numbers = range(self._last + 1, self._last + count + 1)
@@ -194,7 +199,7 @@ def test_a_place_is_the_processs_own_until_it_dies(asking: MakeAsking, server: F
 def test_what_one_process_is_told_all_heed(asking: MakeAsking, server: FaultServer) -> None:
     scene = asking(None)
     scene.ask("/ok", 8)
-    scene.wait_for(8)
+    scene.wait_until_all_work(8)
     scene.ask("/status/429", 1)
     (*_, refused) = scene.wait_for(9)
     assert isinstance(refused.result, Unavailable) and scene.limits.rests.number() == 1
@@ -210,7 +215,7 @@ def test_a_provider_that_refuses_one_process_rests_in_all(
 ) -> None:
     scene = asking(None)
     scene.ask("/search/ok", 8)
-    scene.wait_for(8)
+    scene.wait_until_all_work(8)
     scene.ask("/search/status/403", 1)
     scene.wait_for(9)
     before = len(server.requests)
@@ -228,7 +233,7 @@ def test_an_outage_is_counted_by_all(asking: MakeAsking, server: FaultServer) ->
     scene = asking(None)
     host = host_of(server.url)
     scene.ask("/ok", 8)
-    scene.wait_for(8)
+    scene.wait_until_all_work(8)
     scene.limits.rests.begin(host, "it answers nobody", 0.0)  # as one of them has found
     until(lambda: not scene.limits.rests.left(host), "it may be asked again")
     scene.ask("/status/500", 1)
@@ -241,7 +246,7 @@ def test_whoever_is_well_again_is_well_for_all(asking: MakeAsking, server: Fault
     scene = asking(None)
     host = host_of(server.url)
     scene.ask("/ok", 8)
-    scene.wait_for(8)
+    scene.wait_until_all_work(8)
     scene.limits.rests.begin(host, "it answers nobody", 0.0)
     scene.ask("/ok", 1)
     scene.wait_for(9)
