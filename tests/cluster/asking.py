@@ -11,8 +11,12 @@ from tools.cluster.messages import Hello
 from tools.cluster.node import Staff, serve
 from tools.cluster.post import Post
 from tools.engine.stage import Done, Task
+from tools.errors import ServerTrouble
+from tools.media.hosts import FileHosts
+from tools.media.offer import Candidate, Provider
 from tools.network.client import Client
 from tools.network.settings import HttpSettings
+from tools.providers.resting import PatientProvider
 
 
 class HeldUp(SharedLimits):
@@ -24,17 +28,41 @@ class HeldUp(SharedLimits):
         return turn
 
 
+class Searching(Provider):
+    name = "sought"
+    kinds = frozenset({"image"})
+
+    def __init__(self, client: Client, base: str) -> None:
+        self._client = client
+        self._base = base
+
+    def search(self, text: str, kind: str) -> list[Candidate]:
+        self._client.get(self._base + text, "*/*")
+        return []
+
+
 def hire(hello: Hello, post: Post, stop: Event) -> Staff:
     host = hello.setup["host"]
     kind = HeldUp if hello.setup["is_held_up"] else SharedLimits
     limits = kind(post, hello.setup["limited"])
     client = Client(HttpSettings(tries=1), None, stop, 8, trusted=[host], kept=limits)
 
+    files, provider = FileHosts(limits.rests, 60.0), Searching(client, f"http://{host}")
+    patient = PatientProvider(provider, 60.0, limits.rests)
+
     def work(task: Task) -> Done:
-        client.get(task.uri.partition("#")[0], "*/*")
+        url, _, _ = task.uri.partition("#")
+        if "/search" in url:
+            patient.search(url.partition("/search")[2], "image")
+            return Done("finished")
+        try:
+            client.get(url, "*/*")
+        except ServerTrouble as error:
+            raise files.failed(url, error) from error
+        files.answered(url)
         return Done("finished")
 
-    return Staff({"fetch": work}, {}, client.traffic, limits.rests.told)
+    return Staff({"fetch": work}, {}, client.traffic, limits.rests)
 
 
 if __name__ == "__main__":

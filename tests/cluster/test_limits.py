@@ -23,8 +23,9 @@ from tests.support.chance import any_seed
 from tests.support.worlds.faults import FaultServer
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
+from tools.engine.executor import processes_of
 from tools.engine.stage import Done, Stage, Task
-from tools.errors import Died, Unavailable
+from tools.errors import Died, ServerTrouble, Unavailable
 from tools.network.guard import host_of
 from tools.network.limits import Limit, Limits
 from tools.network.traffic import Traffic
@@ -50,6 +51,10 @@ class Asking(Scene):
         away = Away({"fetch": NoCargo()}, processes, COMMAND, *ways)
         super().__init__(ProcessExecutor([STAGE], {}, away, Event()), folder)
         self._url = url
+
+    def wait_until_all_work(self, count: int) -> None:
+        self.wait_for(count)
+        until(lambda: all(each.since for each in processes_of(self.executor)), "all are ready")
 
     def ask(self, path: str, count: int) -> list[Task]:
         numbers = range(self._last + 1, self._last + count + 1)
@@ -194,7 +199,7 @@ def test_a_place_is_the_processs_own_until_it_dies(asking: MakeAsking, server: F
 def test_what_one_process_is_told_all_heed(asking: MakeAsking, server: FaultServer) -> None:
     scene = asking(None)
     scene.ask("/ok", 8)
-    scene.wait_for(8)
+    scene.wait_until_all_work(8)
     scene.ask("/status/429", 1)
     (*_, refused) = scene.wait_for(9)
     assert isinstance(refused.result, Unavailable) and scene.limits.rests.number() == 1
@@ -203,3 +208,58 @@ def test_what_one_process_is_told_all_heed(asking: MakeAsking, server: FaultServ
     arrivals = scene.wait_for(25)
     assert all(isinstance(each.result, Unavailable) for each in arrivals[9:])
     assert len(server.requests) == before
+
+
+def test_a_provider_that_refuses_one_process_rests_in_all(
+    asking: MakeAsking, server: FaultServer
+) -> None:
+    scene = asking(None)
+    scene.ask("/search/ok", 8)
+    scene.wait_until_all_work(8)
+    scene.ask("/search/status/403", 1)
+    scene.wait_for(9)
+    before = len(server.requests)
+    scene.ask("/search/ok", 16)
+    arrivals = scene.wait_for(25)
+    assert all("is paused" in str(each.result) for each in arrivals[9:])
+    assert len(server.requests) == before, "nobody asks it"
+    assert scene.limits.rests.number() == 0, "its host is not to blame"
+    scene.ask("/ok", 2)
+    assert all(isinstance(each.result, Done) for each in scene.wait_for(27)[25:])
+
+
+def test_an_outage_is_counted_by_all(asking: MakeAsking, server: FaultServer) -> None:
+    """Once it is known it costs no other process several files to find out."""
+    scene = asking(None)
+    host = host_of(server.url)
+    scene.ask("/ok", 8)
+    scene.wait_until_all_work(8)
+    scene.limits.rests.begin(host, "it answers nobody", 0.0)  # as one of them has found
+    until(lambda: not scene.limits.rests.left(host), "it may be asked again")
+    scene.ask("/status/500", 1)
+    (*_, lost) = scene.wait_for(9)
+    assert isinstance(lost.result, Unavailable)
+    assert scene.limits.rests.left(host) > 100, "it grows"
+
+
+def test_whoever_is_well_again_is_well_for_all(asking: MakeAsking, server: FaultServer) -> None:
+    scene = asking(None)
+    host = host_of(server.url)
+    scene.ask("/ok", 8)
+    scene.wait_until_all_work(8)
+    scene.limits.rests.begin(host, "it answers nobody", 0.0)
+    scene.ask("/ok", 1)
+    scene.wait_for(9)
+    until(lambda: scene.limits.rests.ill_since(host) is None, "it is well")
+    scene.ask("/status/500", 2)  # each gets one
+    lost = scene.wait_for(11)[9:]
+    assert all(isinstance(each.result, ServerTrouble) for each in lost), "nobody is blamed yet"
+
+
+def test_who_comes_later_learns_who_is_not_well(asking: MakeAsking, server: FaultServer) -> None:
+    scene = asking(None)
+    host = host_of(server.url)
+    scene.limits.rests.begin(host, "it answers nobody", 3600.0)
+    scene.ask("/ok", 4)
+    assert all("it answers nobody" in str(each.result) for each in scene.wait_for(4))
+    assert not server.requests

@@ -36,7 +36,7 @@ from tools.errors import (
     UsageError,
 )
 from tools.network import client as http
-from tools.network import limits
+from tools.network import rests
 from tools.network.client import Answer, Asking, Client
 from tools.network.settings import HttpSettings
 
@@ -470,7 +470,7 @@ def test_how_long_a_host_is_left_alone(
 def test_pauses_nobody_measured_grow_until_an_answer_comes(
     client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "FIRST_REST_S", 0.02)
+    monkeypatch.setattr(rests, "FIRST_REST_S", 0.02)
     rest = Event()
     pauses = []
     for _ in range(3):

@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from threading import Event
 
 import pytest
 
 import tools
 from tools.errors import UsageError
+from tools.network.client import Client
+from tools.network.settings import HttpSettings
 from tools.providers.catalogue import KNOWN, limits, opened, usable
 from tools.providers.names import NEED_KEY, PROVIDERS, TAKE_KEY, USUAL
 from tools.providers.settings import ExtendSettings
@@ -32,7 +34,10 @@ from tools import settings
 Path("sheaf.toml").write_text("[extend]\\nproviders = ['shelf']\\n")
 extend = settings.load(None, {}).extend
 from tools.providers import catalogue
-[provider] = catalogue.opened(extend, None)
+from threading import Event
+from tools.network.client import Client
+from tools.network.settings import HttpSettings
+[provider] = catalogue.opened(extend, Client(HttpSettings(), None, Event()))
 print("shelf" in settings.Settings().extend.providers, extend.keys)
 print(provider.name, catalogue.base_of("shelf", extend), *catalogue.limits(extend))
 """
@@ -43,7 +48,7 @@ print(*(name for name in sys.modules if name.startswith("tools.providers.")))
 print(*(name for name in ("urllib3", "PIL", "numpy", "paramiko", "apscheduler", "neo4j", "ssl")
     if name in sys.modules))
 """
-NOBODY: Any = None  # providers keep their client for later
+NOBODY = Client(HttpSettings(), None, Event())
 
 
 def said(script: str, folder: Path, **environment: str) -> list[str]:

@@ -28,6 +28,7 @@ from tools.graphs.sqlite import SqliteGraph
 from tools.media.drafts import Drafts
 from tools.media.ledger import Ledger
 from tools.media.offer import Candidate
+from tools.network.rests import Rests
 from tools.providers.resting import PatientProvider
 
 DOG = "/c/en/dog"
@@ -88,10 +89,11 @@ class Stage_:
     def __init__(self, folder: Path, shelves: Sequence[Shelf], wanted: int, enough: int | None):
         self.hands = Hands()
         self.stop = Event()
+        self.rests = Rests()
         self.media = folder / "m"
         self.drafts = Drafts(folder / "drafts", self.media)
         self.extender = Extender(
-            [PatientProvider(each, first_rest_s=0.0) for each in shelves],
+            [PatientProvider(each, 0.0, self.rests) for each in shelves],
             self.hands,
             self.drafts,
             self.media,
@@ -189,7 +191,7 @@ def test_nothing_finishes_empty_because_a_provider_is_away(
     assert caught.value.delay > 0
     assert stage.hands.fetched == ["x"]
     ill.trouble = None
-    stage.extender._providers[1].rest.until = 0.0
+    stage.rests._patients.clear()  # as if time had passed
     found = stage.run()
     assert names(found) == ["x", "a", "v"]
     assert stage.hands.fetched == ["x", "a", "v"]

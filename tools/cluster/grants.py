@@ -30,14 +30,15 @@ class Grants:
         self._waiting = ThreadPoolExecutor(places, "turns")
         self._lock = Lock()
         self._held: dict[Hashable, dict[int, tuple[OneTurn, float]]] = {}
-        limits.rests.on_begin = lambda *rest: tell_all(Resting(*rest))
+        limits.rests.on_begin = lambda trouble: tell_all(Resting(*trouble))
+        limits.rests.on_end = lambda host: tell_all(Answered(host))
 
     def come(self, node: Hashable, reply: Reply) -> None:
-        """A new node, which learns who rests now."""
+        """A new node, which learns who is not well."""
         with self._lock:
             self._held[node] = {}
-        for host, seconds, reason in self._limits.rests.now():
-            reply(Resting(host, seconds, reason))
+        for trouble in self._limits.rests.now():
+            reply(Resting(*trouble))
 
     def gone(self, node: Hashable) -> None:
         with self._lock:
@@ -58,8 +59,9 @@ class Grants:
                     held = self._held.get(node, {}).pop(number, None)
                 if held is not None:
                     held[0].give_back(held[1], max(0, size))
-            case Pause(number, host, reason, seconds):
-                reply(Rested(number, self._limits.rests.begin(host, reason, seconds)))
+            case Pause(number, host, reason, seconds, first_s):
+                pause = self._limits.rests.begin(host, reason, seconds, first_s)
+                reply(Rested(number, pause))
             case Answered(host):
                 self._limits.rests.end(host)
 

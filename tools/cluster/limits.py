@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 from ..errors import Unavailable
 from ..network.rests import Rests
-from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested
+from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .post import Post
 from .wire import error_of
 
@@ -55,19 +55,25 @@ class SharedRests(Rests):
         super().__init__()
         self._post = post
 
-    def begin(self, host: str, reason: str, seconds: float | None) -> float:
-        answer = self._post.ask(lambda number: Pause(number, host, reason, seconds))
+    def begin(
+        self, host: str, reason: str, seconds: float | None, first_s: float | None = None
+    ) -> float:
+        answer = self._post.ask(lambda number: Pause(number, host, reason, seconds, first_s))
         pause = answer.seconds if isinstance(answer, Rested) else 0.0
-        self.told(host, pause, reason)
+        super().begin(host, reason, pause)  # if not told already
         return pause
 
-    def told(self, host: str, seconds: float, reason: str) -> None:
-        super().begin(host, reason, seconds)
+    def told(self, resting: Resting) -> None:
+        super().begin(resting.host, resting.reason, resting.seconds)
+        self._patients[resting.host].since = resting.since
 
     def end(self, host: str) -> None:
-        if host in self._rests:
-            del self._rests[host]
+        if self.ill_since(host) is not None:
+            super().end(host)
             self._post.tell(Answered(host))
+
+    def told_well(self, host: str) -> None:
+        super().end(host)
 
 
 class SharedLimits:

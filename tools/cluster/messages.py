@@ -61,6 +61,7 @@ class Resting(NamedTuple):
     host: str
     seconds: float
     reason: str
+    since: float  # it has not been well
 
 
 class Rested(NamedTuple):
@@ -123,10 +124,11 @@ class Pause(NamedTuple):
     host: str
     reason: str
     seconds: float | None
+    first_s: float | None  # of those that grow
 
 
 class Answered(NamedTuple):
-    """A host that has rested is well."""
+    """A host that has rested is well. All are told so."""
 
     host: str
 

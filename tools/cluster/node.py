@@ -27,9 +27,11 @@ from ..engine.stage import Done, Stage, Task, Worker
 from ..engine.threads import ThreadExecutor
 from ..errors import HarvestError, RetryLater
 from ..network.traffic import Traffic
+from .limits import SharedRests
 from .link import Broken, Link
 from .messages import (
     FORMAT,
+    Answered,
     Beat,
     Hello,
     Message,
@@ -68,8 +70,7 @@ class Staff(NamedTuple):
     workers: Mapping[str, Worker]
     carriers: Mapping[str, Carrier] = {}
     traffic: Traffic | None = None
-    resting: Callable[[str, float, str], object] = lambda *_: None
-    """Told of each host that is to be left alone, for so many seconds, and why."""
+    rests: SharedRests | None = None
 
 
 Hire = Callable[[Hello, Post, Event], Staff]
@@ -138,8 +139,12 @@ class Node:
                 self._begin(message)
             case Permit() | Refusal() | Rested():
                 self._post.heard(message)
-            case Resting(host, seconds, reason):
-                self._staff.resting(host, seconds, reason)
+            case Resting() if self._staff.rests is not None:
+                self._staff.rests.told(message)
+            case Answered(host) if self._staff.rests is not None:
+                self._staff.rests.told_well(host)
+            case Resting() | Answered():
+                pass  # who works here asks nobody
             case Stop():
                 self._stop.set()
             case _:

@@ -154,7 +154,7 @@ def hire(hello: Hello, post: Post, stop: Event) -> Staff:
     drafts = CarriedDrafts(settings.media)
     extender = extender_of(settings, client, drafts, stop)
     carriers = {"extend": DraftCarrier(drafts)}
-    return Staff({"extend": extender}, carriers, client.traffic, kept.rests.told)
+    return Staff({"extend": extender}, carriers, client.traffic, kept.rests)
 
 
 if __name__ == "__main__":

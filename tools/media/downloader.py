@@ -41,7 +41,7 @@ class Downloader:
 
     def __init__(self, client: Client, settings: MediaSettings, kinds: Mapping[str, Kind]) -> None:
         self._client = client
-        self._hosts = FileHosts(client.let_rest, settings.rest_s)
+        self._hosts = FileHosts(client.limits.rests, settings.rest_s)
         self._settings = settings
         self._kinds = kinds
         limit_pixels(settings.max_pixels)

@@ -51,6 +51,7 @@ def opened(extend: ExtendSettings, client: Client) -> list[PatientProvider]:
                 key=extend.keys.get(name, ""),
             ),
             extend.rest_s,
+            client.limits.rests,
         )
         for name in names
     ]
