@@ -18,7 +18,7 @@ from tests.engine.executor_contract import PLACES, STAGE, Scene, until
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
 from tools.engine.stage import Done, Task
-from tools.errors import Unavailable
+from tools.errors import HarvestError, Unavailable
 
 
 @pytest.fixture
@@ -81,6 +81,31 @@ class Spoilt(NoCargo):
         return "\ud800" if self.asked == 3 else None  # no text that can be said
 
 
+class Unreadable(NoCargo):
+    """What comes home cannot be kept, once."""
+
+    def __init__(self) -> None:
+        self.came = 0
+
+    def incoming(self, _task: Task, _result: Done | HarvestError, _cargo: Any) -> object:
+        self.came += 1
+        if self.came == 2:
+            raise PermissionError(13, "Permission denied")
+        return None
+
+
+def test_what_cannot_be_kept_comes_back_with_the_reason_and_ends_nobody(tmp_path: Path) -> None:
+    away = Away({STAGE.name: Unreadable()}, 1, COMMAND)
+    scene = Scene(ProcessExecutor([STAGE], {}, away, Event()), tmp_path)
+    try:
+        scene.give(5)
+        results = [each.result for each in scene.wait_for(5)]
+        assert [type(each) for each in results if not isinstance(each, Done)] == [PermissionError]
+        assert len(list(descendants(os.getpid()))) == 1
+    finally:
+        scene.executor.close(10.0)
+
+
 def test_what_cannot_be_sent_comes_back_with_the_reason_and_holds_nobody_up(tmp_path: Path) -> None:
     spoilt = Away({STAGE.name: Spoilt()}, 1, COMMAND)
     scene = Scene(ProcessExecutor([STAGE], {}, spoilt, Event()), tmp_path)
@@ -92,6 +117,18 @@ def test_what_cannot_be_sent_comes_back_with_the_reason_and_holds_nobody_up(tmp_
         assert len({each.holder for each in arrivals}) > 1
     finally:
         scene.executor.close(10.0)
+
+
+def test_whoever_asks_what_all_threads_do_ends_nobody(
+    scene: Scene, capfd: pytest.CaptureFixture[str]
+) -> None:
+    scene.give(PLACES, "waiting")
+    until(lambda: scene.at_work() == PLACES, "they are at work")
+    for pid in descendants(os.getpid()):
+        os.kill(pid, signal.SIGQUIT)
+    scene.open_gate()
+    assert all(isinstance(each.result, Done) for each in scene.wait_for(PLACES))
+    assert "wait_at_gate" in capfd.readouterr().err
 
 
 HURRIED = """

@@ -15,7 +15,8 @@ import pytest
 from tests.faults.injection import Process, main_py, wait_until
 from tests.soak.compare import state_flaws
 from tests.soak.workers import workers_of
-from tests.support.command import ROOT, run
+from tests.support.command import ROOT, clean_environment, run
+from tests.support.needs import program
 from tools.base.program import module_command, module_environment
 
 
@@ -38,6 +39,33 @@ def test_who_stops_it_stops_everybody_and_nothing_is_lost(
         assert not process.log
     assert len(workers) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert list(state_flaws(state / "pools.db")) == []
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--sample", "--no-media", "--depth", 1),
+        ("pages", "--sample", "--limit", 5),
+        ("layers", "--sample"),
+        ("structure", "--sample"),
+    ],
+    ids=["no media", "pages", "layers", "structure"],
+)
+def test_who_gets_no_media_starts_none_of_them(tmp_path: Path, words: tuple[object, ...]) -> None:
+    (tmp_path / "sheaf.toml").write_text("processes = 4\n")
+    watched = [program("strace"), "-f", "--seccomp-bpf", "-qq", "-o", "trace", "-e", "trace=execve"]
+    done = subprocess.run(
+        [*watched, *main_py(*words)],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    trace = (tmp_path / "trace").read_text()
+    assert "main.py" in trace and "conceptnet_processes" not in trace
 
 
 def test_who_is_left_alone_while_it_starts_ends_before_it_has_loaded_anything() -> None:

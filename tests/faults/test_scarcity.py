@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.faults.harvests import Harvest
-from tests.faults.injection import Process, limited, main_py, run
+from tests.faults.injection import Process, injected, limited, main_py, run
 from tests.soak.compare import Essence
 from tests.support.command import harvest_flags, walk
 from tests.support.needs import program
@@ -43,6 +43,20 @@ def test_too_few_open_files_to_begin_with_are_named(tmp_path: Path) -> None:
         code, process = run(tmp_path / "said", [*limited(nofile=10), *words])
     assert code in (3, 5), process.log
     assert "open" in process.sentence
+
+
+def test_too_few_processes_are_named_and_spend_nobodys_attempts(
+    tmp_path: Path, world: World, media: MediaWorld, quiet: Essence
+) -> None:
+    """The first three of each of both cannot be started."""
+    harvest = Harvest(tmp_path / "h", world, media, settings="processes = 2\nattempts = 1")
+    refused = injected("vfork,clone:error=EAGAIN:when=1..12")  # who fails by one tries the other
+    code, process = run(tmp_path / "said", [*refused, *harvest.command])
+    assert code == 0, process.log
+    assert process.log.count("it cannot be started (Resource temporarily unavailable)") >= 6
+    assert "Monitor extend waits" in process.log
+    assert "Traceback" not in process.log and "a bug" not in process.log
+    harvest.assert_as_complete_as(quiet)
 
 
 def test_an_answer_too_large_for_the_memory_costs_only_its_own_uri(tmp_path: Path) -> None:

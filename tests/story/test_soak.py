@@ -191,6 +191,8 @@ SHORT = (  # after bad health of others an end of the process: it would wait for
     *(
         "provider answers 503",
         "media disk full",
+        "a worker is killed",
+        "a worker crashes",
         "kill -9 during extend",
         "provider cuts connections",
     ),
@@ -207,7 +209,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_short_soak_of_every_kind_of_fault_changes_nothing(tmp_path: Path) -> None:
     seed = any_seed()
     print(f"a soak with seed {seed}")
-    soak = Soak(Plan(scale=SMALL, seed=seed, faults=SHORT), tmp_path)
+    soak = Soak(Plan(scale=SMALL, seed=seed, faults=SHORT, processes=2), tmp_path)
     assert soak.run() == []
     assert soak.story.faults.keys() | DISK_FAULTS.keys() == set(SHORT)
     assert soak.ends["ended with -9"] >= 2  # some kills come too late

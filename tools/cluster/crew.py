@@ -28,7 +28,7 @@ START_LOOKS = 600  # until it is ready
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 60.0  # after one that never was
 SEVERAL = 3
 GONE_S = 10.0
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of the terminal or of a service
+UNHEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # of a terminal, mostly
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ class Crew:
     def _supervise(self) -> None:
         """It starts all of them: the system ends them with the thread that did, and what this one
         does not hear they do not, from their first moment on."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
+        signal.pthread_sigmask(signal.SIG_BLOCK, UNHEARD)
         while not self.is_closing:
             for number, fate in enumerate(self.fates):
                 if fate.is_due:

@@ -182,7 +182,8 @@ class ProcessExecutor:
                 cargo = self._away.cargoes[begun.task.stage.name].outgoing(begun.task)
                 begun.member.send(work_of(begun.task, cargo))
             except Exception as error:  # whatever happens, the task comes back
-                self._fail(begun, error)
+                if self._is_first(begun):
+                    self._hand_in(begun, error)
 
     def _next(self) -> AtWork | None:
         with self._changed:
@@ -194,13 +195,6 @@ class ProcessExecutor:
                     begun = self._at_work[task.token] = AtWork(task, number, member)
                     return begun
         return None
-
-    def _fail(self, begun: AtWork, error: Exception) -> None:
-        """It was not sent; its process may be gone meanwhile, and the task come back as that."""
-        with self._changed:
-            is_over, begun.has_come = begun.has_come, True
-        if not is_over:
-            self._hand_in(begun, error)
 
     def _return_all(self, error: HarvestError) -> None:
         for stage in self._places:
@@ -242,7 +236,7 @@ class ProcessExecutor:
                 self._crew.fates[member.number].done.add()
         self._hand_in(begun, self._result(begun.task, message))
 
-    def _result(self, task: Task, message: Result) -> Done | HarvestError:
+    def _result(self, task: Task, message: Result) -> Done | Exception:
         cargo = self._away.cargoes[task.stage.name]
         try:
             if message.done is None:
@@ -254,8 +248,14 @@ class ProcessExecutor:
         except ValueError as error:
             logger.error("uri=%r: %s", task.uri, error)
             return RetryLater(f"its process answered what cannot be right: {error}")
-        except HarvestError as error:
+        except Exception as error:  # what was brought cannot be kept
             return error
+
+    def _is_first(self, begun: AtWork) -> bool:
+        """A task comes back once: as it ended, or because its process did."""
+        with self._changed:
+            had_come, begun.has_come = begun.has_come, True
+            return not had_come
 
     def _hand_in(self, begun: AtWork, result: Done | Exception) -> None:
         """The place of a stage that computes is free at once: the next task lies ready for it."""
@@ -281,11 +281,8 @@ class ProcessExecutor:
         if self._crew.is_closing:
             return
         with self._changed:
-            lost = [each for each in self._at_work.values() if each.member is member]
-            lost = [each for each in lost if not each.has_come]
-            for each in lost:
-                each.has_come = True
-        for each in lost:
+            at_work = [each for each in self._at_work.values() if each.member is member]
+        for each in filter(self._is_first, at_work):
             with suppress(OSError):  # whoever begins it anew tries that again
                 self._away.cargoes[each.task.stage.name].lost(each.task)
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))

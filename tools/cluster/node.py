@@ -8,9 +8,11 @@ needs: whatever it knows comes with a task and goes home with its result.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 import time
@@ -81,6 +83,8 @@ def serve(end: int, parent: int, hire: Hire) -> None:
     belong_to(parent)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
+    faulthandler.register(signal.SIGQUIT, all_threads=True)  # as in the harvest itself
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGQUIT])
     link = Link(socket.socket(fileno=end))
     code = 0
     try:
