@@ -23,6 +23,7 @@ from bench.quiet import seconds_of
 from bench.server import concept
 from tools import download_images
 from tools.add import Entity
+from tools.base.resident import descendants
 from tools.cluster.executor import ProcessExecutor
 from tools.cluster.node import serve
 from tools.conceptnet.rules import search_text
@@ -37,7 +38,6 @@ from tools.providers import catalogue
 from tools.providers.catalogue import Known
 from tools.providers.settings import ExtendSettings
 from tools.settings import Settings
-from tools.structure.processes import descendants
 
 
 class Shelf:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from tools.structure.processes import descendants
+from tools.base.resident import descendants
 
 QUIET = 0.15  # cores
 KERNEL = "2"  # the parent of its threads, which write to the disk for whoever wants it

@@ -15,14 +15,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-import urllib3
 from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import ChunkedDataReader, DecompressingBufferedReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.timeutils import iso_date_to_datetime
 
 from ..errors import GiveUp
-from ..network.body import Memory, read_into
 from .record import REVISIT, Place, mime_of
 
 MOST_HEAD = 2**23  # bytes of all headers of one record
@@ -63,6 +61,10 @@ class Kept:
     def body(self, limit: int = MOST_PAYLOAD) -> bytes:
         """The payload unpacked, as `network` would have given it. GiveUp if it is larger than the
         limit, Damaged if it cannot be unpacked."""
+        import urllib3  # takes its time to load, and many look at records without their bodies
+
+        from ..network.body import Memory, read_into
+
         coding = self.header("Content-Encoding") or ""
         headers = {"Content-Encoding": coding}
         sent = urllib3.HTTPResponse(BytesIO(self.payload), headers, preload_content=False)

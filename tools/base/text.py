@@ -11,7 +11,8 @@ from collections.abc import Iterable
 MORE = "..."
 SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 # They turn the text around them, so that a name could pass for another one.
-_TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and halves of pairs
 
 _UNITS = {
     **dict.fromkeys(("", "s", "second", "seconds"), 1.0),
@@ -158,12 +159,7 @@ def one_line(text: str) -> str:
     >>> one_line("a\x1b[31m\n b\u202ec ")
     'a [31m bc'
     """
-    kept = "".join(_steerless(character) for character in text if character not in _TURNS)
-    return " ".join(kept.split())
-
-
-def _steerless(character: str) -> str:
-    return " " if unicodedata.category(character) in ("Cc", "Cs") else character
+    return " ".join(_STEERING.sub(" ", _TURNS.sub("", text)).split())
 
 
 def storable(text: str) -> str:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from requests.utils import parse_header_links
-
 from .address import LONGEST, resolve
 
 MOST = 50_000
@@ -123,6 +121,8 @@ def header_links(headers: Iterable[tuple[str, str]], address: str) -> list[Link]
     links = Links(address)
     for name, value in headers:
         if name.lower() == "link":
+            from requests.utils import parse_header_links  # takes its time to load
+
             for each in parse_header_links(value[:LONGEST]):
                 links.add_related(each["url"], each.get("rel", ""))
         elif name.lower() == "refresh" and (reference := refresh_of(value)):

@@ -28,7 +28,7 @@ Mask = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 PICTURE = (360, 270)  # searches often leave out what is smaller than 300 x 300
 COPY = (352, 264)
 ANIMATION = (128, 104)
-FRAMES = 4
+FRAMES = 3
 FRAME_MS = 150
 BOMB_SIDE = 30_000
 
