@@ -3,7 +3,7 @@
 Promise: a segment is never changed when it is finished, and can be read by any number of threads
 and processes. What is not asked for stays on the disk.
 
-    text, blocks    the lines, sixteen to a block, each block packed by itself
+    text, blocks    the edges as they are shown, four to a block, each block packed by itself
     dictionary      what the packer knew beforehand
     kind, kinds     relation, languages and dataset of a row, by number
     origin, origins its sources, by number
@@ -16,11 +16,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
 from pathlib import Path
 from threading import local
 from typing import Any, NamedTuple
-from weakref import proxy
 
 import numpy as np
 import orjson
@@ -29,12 +27,14 @@ from numpy.typing import NDArray
 
 from ...uri import assertion
 from ..dump.row import Row
+from ..dump.shown import Edge, edge_in, line_of
 from .keys import EDGE, END, START, KeysWriter, mapped
 
 # A segment is gathered in memory before it is written: rows cost some bytes each, origins a text.
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
-BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
+BLOCK = 4  # edges: fewer pack worse, more take longer to unpack
+LEVEL = 3
 TRAINING_ROWS = 8_000
 ARRAYS = ("blocks", "kind", "origin", "weight")
 
@@ -70,7 +70,7 @@ class SegmentWriter:
     def is_full(self) -> bool:
         return len(self._weight) >= MOST_ROWS or len(self._origins) >= MOST_ORIGINS
 
-    def add(self, row: Row, line: bytes) -> None:
+    def add(self, row: Row) -> None:
         number, (uri, rel, start, end, info) = len(self._weight), row
         kind = (rel, _language(start), _language(end), info.dataset)
         self._kind.append(self._kinds.setdefault(kind, len(self._kinds)))
@@ -81,7 +81,7 @@ class SegmentWriter:
         # Most URIs follow from relation and ends, by which they are found; only odd ones get a key.
         if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
             self._keys.add(number, uri, EDGE)
-        self._waiting.append(line)
+        self._waiting.append(line_of(row))
         if len(self._waiting) >= (BLOCK if self._pack else TRAINING_ROWS):
             self._write_blocks()
 
@@ -98,7 +98,7 @@ class SegmentWriter:
         """Short texts pack well only if both sides know beforehand what they are like."""
         known = _dictionary(self._waiting)
         (self.folder / "dictionary").write_bytes(known)
-        return zstandard.ZstdCompressor(level=1, dict_data=_zstd_dictionary(known)).compress
+        return zstandard.ZstdCompressor(level=LEVEL, dict_data=_zstd_dictionary(known)).compress
 
     def finish(self) -> None:
         self._write_blocks()
@@ -126,21 +126,17 @@ class Segment:
         self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
-        # By a proxy: a cache that held the segment itself would keep it, and its files, for ever.
-        self.lines = lru_cache(maxsize=4096)(partial(Segment._lines, proxy(self)))
 
     def __len__(self) -> int:
         return len(self._weight)
 
-    def line(self, row: int) -> bytes:
-        return self.lines(row // BLOCK)[row % BLOCK]
-
-    def _lines(self, block: int) -> list[bytes]:
+    def edge(self, row: int) -> Edge:
+        block = row // BLOCK
         packed = self._text[self._blocks[block] : self._blocks[block + 1]]
         if not hasattr(self._own, "unpacker"):
             self._own.unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary)
         unpacked: bytes = self._own.unpacker.decompress(packed)
-        return unpacked.split(b"\n")
+        return edge_in(unpacked.split(b"\n")[row % BLOCK])
 
     def passing(self, rows: Rows | None, masks: Mapping[Hashable, Test]) -> Rows:
         """Those rows, or of all, whose kinds or origins pass every test."""
