@@ -53,10 +53,6 @@ def line_of(row: Row) -> bytes:
     return line.encode()
 
 
-def edge_in(line: bytes) -> Edge:
-    return Edge(*line.split(b"\t"))
-
-
 def relation_in(edge: Edge) -> Relation:
     said = edge.said
     return Relation(

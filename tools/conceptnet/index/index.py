@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 from weakref import proxy
@@ -33,6 +34,7 @@ MOST_NEAR = 3
 FEW_READ = 30  # rows that are all read, which is quicker than to remember which they are
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
+_PLACE = itemgetter(0, 1)
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
@@ -96,12 +98,18 @@ class Index:
     def _read(self, node: str, numbers: Iterable[int]) -> list[Edge]:
         """Those that are at this node, heaviest first."""
         name = node.encode("utf-8", "replace")
-        edges = map(self._edge, self._ordered(numbers))
-        return [edge for edge in edges if edge.is_at(name)]
+        edges = [segment.edge(row) for _, _, segment, row in self._ordered(numbers)]
+        return [edge for edge in edges if name in edge or edge.is_at(name)]
 
-    def _ordered(self, numbers: Iterable[int]) -> list[int]:
-        """Heaviest first, of a few."""
-        return sorted(sorted(numbers), key=self._lightness)
+    def _ordered(self, numbers: Iterable[int]) -> list[tuple[float, int, Segment, int]]:
+        """Heaviest first, of a few: how light each is, its number, and where it stands."""
+        places, bases = [], self._bases
+        for number in numbers:
+            at = bisect_right(bases, number) - 1
+            segment, row = self._segments[at], number - bases[at]
+            places.append((-segment.weight(row), number, segment, row))
+        places.sort(key=_PLACE)
+        return places
 
     def knows(self, concept: str) -> bool:
         """Is there anything at all about it, or about one of its senses?"""
@@ -181,14 +189,10 @@ class Index:
         found = [self._at(way.nodes) for way in ways]
         if all(map(_is_plain, ways, found)):
             few = self._ordered({number for numbers in found for number in numbers or ()})
-            return Reached(few, len(few))
+            return Reached([number for _, number, _, _ in few], len(few))
         met = [self._met(way, numbers) for way, numbers in zip(ways, found, strict=True)]
         many = met[0] if len(met) == 1 else np.union1d(*met)
         return Reached(self._heaviest(many).tolist(), len(many))
-
-    def _lightness(self, number: int) -> float:
-        segment, row = self._place(number)
-        return -segment.weight(row)
 
     def _met(self, way: Wanted, at: list[int] | None) -> Rows:
         """Every row that is as wanted, in order."""

@@ -3,7 +3,7 @@
 Promise: a segment is never changed when it is finished, and can be read by any number of threads
 and processes. What is not asked for stays on the disk.
 
-    text, blocks    the edges as they are shown, four to a block, each block packed by itself
+    text, blocks    the edges as they are shown, two to a block, each block packed by itself
     dictionary      what the packer knew beforehand
     kind, kinds     relation, languages and dataset of a row, by number
     origin, origins its sources, by number
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from ...uri import assertion
 from ..dump.row import Row
-from ..dump.shown import Edge, edge_in, line_of
+from ..dump.shown import Edge, line_of
 from .keys import EDGE, END, START, KeysWriter, mapped
 
 # A segment is gathered in memory before it is written: rows cost some bytes each, origins a text.
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
-BLOCK = 4  # edges: fewer pack worse, more take longer to unpack
+BLOCK = 2  # edges: fewer pack worse, more take longer to unpack
 LEVEL = 3
 TRAINING_ROWS = 8_000
 ARRAYS = ("blocks", "kind", "origin", "weight")
@@ -114,6 +114,13 @@ class SegmentWriter:
         self._text.close()
 
 
+class _Own(local):
+    """An unpacker serves one thread at a time."""
+
+    def __init__(self, known: zstandard.ZstdCompressionDict | None) -> None:
+        self.unpack = zstandard.ZstdDecompressor(dict_data=known).decompress
+
+
 class Segment:
     def __init__(self, folder: Path) -> None:
         self._blocks, self._kind, self._origin, self._weight = (
@@ -122,7 +129,8 @@ class Segment:
         self._text, self._origins = mapped(folder / "text", "B"), mapped(folder / "origins", "B")
         self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
         self._dictionary = _zstd_dictionary((folder / "dictionary").read_bytes())
-        self._own = local()  # an unpacker serves one thread at a time
+        self._own = _Own(self._dictionary)
+        self.weight = self._weight.__getitem__  # of a row
         self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
@@ -133,10 +141,7 @@ class Segment:
     def edge(self, row: int) -> Edge:
         block = row // BLOCK
         packed = self._text[self._blocks[block] : self._blocks[block + 1]]
-        if not hasattr(self._own, "unpacker"):
-            self._own.unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary)
-        unpacked: bytes = self._own.unpacker.decompress(packed)
-        return edge_in(unpacked.split(b"\n")[row % BLOCK])
+        return Edge(*self._own.unpack(packed).split(b"\n")[row % BLOCK].split(b"\t"))
 
     def passing(self, rows: Rows | None, masks: Mapping[Hashable, Test]) -> Rows:
         """Those rows, or of all, whose kinds or origins pass every test."""
@@ -145,10 +150,6 @@ class Segment:
             of = self._origin_of if isinstance(test, re.Pattern) else self._kind_of
             rows = np.flatnonzero(passes[of]) if rows is None else rows[passes[of[rows]]]
         return np.arange(len(self)) if rows is None else rows
-
-    def weight(self, row: int) -> float:
-        number: float = self._weight[row]
-        return number
 
     def kind(self, row: int) -> int:
         """Its number, as in a mask."""

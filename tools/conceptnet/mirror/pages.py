@@ -53,6 +53,9 @@ def json_error(status: int, details: str) -> Reply:
 
 def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Reply:
     """What to say to a request that `parse_target` has decoded."""
+    if found := _LOOKUP.fullmatch(path):
+        uri = f"/{found[1]}/{found[2].strip('/')}"
+        return json_reply(lookup_page(assertions, uri, query))
     route = path.rstrip("/")
     if not route:
         return json_reply({"@context": CONTEXT, "rdfs:comment": _WELCOME})
@@ -64,9 +67,6 @@ def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Reply:
         return Reply(200, orjson.dumps({"@context": context.CONTEXT}), JSON_LD)
     if _EMBEDDINGS.fullmatch(route):
         return json_error(404, f"{route!r} needs word embeddings, which this server does not have.")
-    if found := _LOOKUP.fullmatch(path):
-        uri = f"/{found[1]}/{found[2].strip('/')}"
-        return json_reply(lookup_page(assertions, uri, query))
     return _redirect_or_not_found(path, query)
 
 
