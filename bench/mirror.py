@@ -26,14 +26,16 @@ from bench.report import RUNS, Bar, Row, Say, shown
 from tests.support import postgres_server
 
 ROOT = Path(__file__).resolve().parent.parent
-LINES, PAGES, PEER_PAGES = 200_000, 6_000, 600
+LINES, PAGES, PEER_PAGES = 200_000, 10_000, 1_500
 WARM_UP = 100  # pages that are not counted
 WITHIN = "/c/en/"
 HOME = Path.home() / ".cache" / "sheaf" / "conceptnet-venv"
 PACKAGES = (
-    *("flask==3.1.3", "gunicorn==23.0.0", "psycopg2-binary==2.9.10", "click", "requests", "ftfy"),
-    *("msgpack", "numpy", "langcodes", "wordfreq", "xmltodict<0.12", "ordered_set", "marisa-trie"),
-    *("pandas", "scipy", "scikit-learn", "statsmodels", "tables", "annoy"),
+    *("flask==3.1.3", "gunicorn==27.0.1", "psycopg2-binary==2.9.13", "click==8.5.1"),
+    *("ftfy==6.3.1", "langcodes==3.5.1", "marisa-trie==1.4.1", "msgpack==1.2.4", "numpy==2.4.6"),
+    *("ordered-set==4.1.0", "pandas==3.1.1", "requests==2.34.2", "scikit-learn==1.9.1"),
+    *("scipy==1.17.1", "statsmodels==0.15.0", "tables==3.11.1", "annoy==1.17.3"),
+    *("wordfreq==3.1.1", "xmltodict==0.11.0"),
 )
 PEER = "ConceptNet==5.7.0"  # without what it names: half of that is for its build, and long gone
 DATABASE = "conceptnet5"
