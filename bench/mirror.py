@@ -7,7 +7,6 @@ counts only if both show the same edges.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import re
@@ -20,8 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import requests
+
 from bench.dump_lines import write
-from bench.mirror_load import concepts
+from bench.mirror_load import Client, Task, concepts, request
 from bench.report import RUNS, Bar, Row, Say, shown
 from tests.support import postgres_server
 
@@ -70,12 +71,13 @@ def one_run(
 ) -> tuple[float, float, float]:
     """Microseconds of the processor a page, ours and the peer's, and bytes a page."""
     with ours(file) as (url, pid):
-        mine, said = spent_on(url, paths, [pid])
+        mine = spent_on(url, paths, [pid])
+        said = pages(url, paths[:few])
     with peer(settings) as (url, pid):
-        theirs, others = spent_on(url, paths[: WARM_UP + few], [pid, postmaster])
-    different = sum(map(is_another, said, others))
-    if different:
-        raise RuntimeError(f"{different} of {len(others)} pages have other edges")
+        theirs = spent_on(url, paths[: WARM_UP + few], [pid, postmaster])
+        others = pages(url, paths[:few])
+    if different := sum(map(is_another, said, others)):
+        raise RuntimeError(f"{different} of {few} pages have other edges")
     return mine, theirs, sum(map(len, said)) / len(said)
 
 
@@ -89,26 +91,27 @@ def told(runs: Sequence[tuple[float, float, float]]) -> Iterator[Row]:
     yield Row(what, ratios, "", 1, Bar(">=", 10), ours_shown, theirs_shown)
 
 
-def spent_on(url: str, paths: Sequence[str], pids: Sequence[int]) -> tuple[float, list[bytes]]:
-    """What the processes spend on a page, in microseconds; and the pages but for the first."""
+def spent_on(url: str, paths: Sequence[str], pids: Sequence[int]) -> float:
+    """Microseconds that the processes spend on a page, but for the first pages."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE_S)
-    for path in paths[:WARM_UP]:
-        page(connection, path)
-    before = cpu(pids)
-    pages = [page(connection, path) for path in paths[WARM_UP:]]
-    spent = cpu(pids) - before
-    connection.close()
-    return spent / len(pages) * 1e6, pages
+    task = Task(parts.hostname or "", parts.port or 80, paths, clients=1, seconds=0)
+    client = Client(task, (request(task, path) for path in paths))
+    before = 0.0
+    with client.socket:
+        for number in range(len(paths)):
+            if number == WARM_UP:
+                before = cpu(pids)
+            client.ask()
+            while client.take() is None:
+                pass
+            if not client.is_page():
+                raise RuntimeError(f"{url}{paths[number]} is no page")
+        return (cpu(pids) - before) / (len(paths) - WARM_UP) * 1e6
 
 
-def page(connection: http.client.HTTPConnection, path: str) -> bytes:
-    connection.request("GET", quote(path), headers={"Accept": "application/json"})
-    answer = connection.getresponse()
-    body = answer.read()
-    if answer.status != 200 or b'"error":' in body:
-        raise RuntimeError(f"{path}: {answer.status} {body[:200]!r}")
-    return body
+def pages(url: str, paths: Sequence[str]) -> list[bytes]:
+    with requests.Session() as session:
+        return [session.get(url + quote(path), timeout=PATIENCE_S).content for path in paths]
 
 
 def is_another(ours: bytes, theirs: bytes) -> bool:

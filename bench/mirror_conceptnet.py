@@ -29,11 +29,13 @@ app = flask.Flask(__name__)
 app.json.ensure_ascii = False
 
 
-@app.get("/c/<path:rest>")
 def concept(rest: str) -> flask.Response:
     limit = flask.request.args.get("limit", 20, int)
     offset = flask.request.args.get("offset", 0, int)
     return flask.jsonify(api.lookup_paginated(f"/c/{rest.strip('/')}", limit, offset))
+
+
+app.add_url_rule("/c/<path:rest>", view_func=concept)
 
 
 def assertions(file: str) -> Iterator[dict[str, Any]]:
