@@ -84,3 +84,11 @@ def test_nor_does_chance_disturb_edges_filters_or_walks(weak: None) -> None:
         about = {row.said["@id"] for row in index.about(start, DEFAULT_FILTER)}
         assert about == set(brute_force(MANY, start))
     assert index.find({"start": "/c/en/1000", "rel": "/r/IsA"}) == ([], False)
+
+
+def test_a_name_that_is_no_text_is_not_the_one_it_would_be_written_as() -> None:
+    index = index_of([line("/r/IsA", "/c/en/a?b", "/c/en/d")])
+    assert index.knows("/c/en/a?b")
+    assert not index.knows("/c/en/a\udcffb")
+    assert index.find({"node": "/c/en/a\udcffb"}) == ([], False)
+    assert index.find({"start": "/c/en/a\udcffb"}) == ([], False)

@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 from weakref import proxy
@@ -34,7 +33,6 @@ MOST_NEAR = 3
 FEW_READ = 30  # rows that are all read, which is quicker than to remember which they are
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
-_PLACE = itemgetter(0, 1)
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
@@ -97,9 +95,9 @@ class Index:
 
     def _read(self, node: str, numbers: Iterable[int]) -> list[Edge]:
         """Those that are at this node, heaviest first."""
-        name = node.encode("utf-8", "replace")
+        name = _name(node)
         edges = [segment.edge(row) for _, _, segment, row in self._ordered(numbers)]
-        return [edge for edge in edges if name in edge or edge.is_at(name)]
+        return [edge for edge in edges if name in edge or edge.is_at(name)]  # `in` is the quick way
 
     def _ordered(self, numbers: Iterable[int]) -> list[tuple[float, int, Segment, int]]:
         """Heaviest first, of a few: how light each is, its number, and where it stands."""
@@ -108,12 +106,11 @@ class Index:
             at = bisect_right(bases, number) - 1
             segment, row = self._segments[at], number - bases[at]
             places.append((-segment.weight(row), number, segment, row))
-        places.sort(key=_PLACE)
-        return places
+        return sorted(places)
 
     def knows(self, concept: str) -> bool:
         """Is there anything at all about it, or about one of its senses?"""
-        name = concept.encode("utf-8", "replace")
+        name = _name(concept)
         with reading(self._folder):
             return any(self._edge(number).is_at(name) for number in self._touching(concept))
 
@@ -176,8 +173,7 @@ class Index:
 
     def _is_at(self, number: int, uri: str, side: bytes) -> bool:
         edge = self._edge(number)
-        name = uri.encode("utf-8", "replace")
-        return is_below(name, edge.start if side == START else edge.end)
+        return is_below(_name(uri), edge.start if side == START else edge.end)
 
     def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
@@ -295,3 +291,8 @@ def _source_pattern(asked: str) -> re.Pattern[str]:
     """A source is found from its third piece on: not all of /s/resource, but all of one."""
     text = re.escape(asked) if asked.count("/") > 2 else "(?!)"
     return re.compile(f"(?:^|\t){text}(?:/|\t|$)")
+
+
+def _name(uri: str) -> bytes:
+    """As it stands in an edge; what is no text stands in none."""
+    return uri.encode("utf-8", "surrogatepass")
