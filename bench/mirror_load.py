@@ -128,7 +128,7 @@ def _meet(everybody: Barrier) -> None:
 
 def _work(task: Task) -> tuple[list[float], int]:
     """How long each page took that came in time, and how many answers were none."""
-    requests = cycle([_request(task, path) for path in task.paths])
+    requests = cycle([request(task, path) for path in task.paths])
     waits, errors = list[float](), 0
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
         clients = _connected(task, requests, stack)
@@ -168,7 +168,7 @@ def _answers(selector: selectors.BaseSelector, end: float) -> Iterator[tuple[Cli
                 yield client, wait
 
 
-def _request(task: Task, path: str) -> bytes:
+def request(task: Task, path: str) -> bytes:
     head = f"GET {quote(path, safe='/?=&%,[]')} HTTP/1.1\r\nHost: {task.host}:{task.port}\r\n"
     return f"{head}Accept: application/json\r\n\r\n".encode()
 

@@ -97,11 +97,11 @@ def test_a_line_is_one_of_the_dump() -> None:
 def test_a_hub_is_mixed() -> None:
     rows, _ = index_of(hub(200)).find({"node": HUB}, 0, 1_000)
     assert len(rows) == 200
-    assert {row.rel for row in rows} == set(RELATIONS)
-    others = [row.end if row.start == HUB else row.start for row in rows]
-    assert {language(other) for other in others} == set(LANGUAGES)
-    assert sum(row.start == HUB for row in rows) == 100
-    weights = [row.info.weight for row in rows]
+    assert {row.said["rel"]["@id"] for row in rows} == set(RELATIONS)
+    others = [row.end if row.start == HUB.encode() else row.start for row in rows]
+    assert {language(other.decode()) for other in others} == set(LANGUAGES)
+    assert sum(row.start == HUB.encode() for row in rows) == 100
+    weights = [row.said["weight"] for row in rows]
     assert 150 < weights.count(1.0) < 200
     assert {0.5, 2.0} < set(weights)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..add import Relation
 from ..errors import LeftOut, UnknownConcept
 from ..reports.progress import byte_bar
-from .dump.row import relation_of
+from .dump.shown import relation_in
 from .index.build import open_index, whole_index
 from .index.index import Index
 from .rules import Filter
@@ -34,7 +34,7 @@ class DumpSource:
         self._index = opened(self._path, self._wanted, self._settings, self._quiet)
 
     def page(self, concept: str) -> list[Relation]:
-        relations = [relation_of(row) for row in self._index.about(concept, self._wanted)]
+        relations = [relation_in(edge) for edge in self._index.about(concept, self._wanted)]
         if not relations and not self._index.knows(concept):
             self._require_in_file(concept)
         return relations

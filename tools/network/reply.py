@@ -46,6 +46,7 @@ def parse_target(target: str) -> tuple[str, dict[str, str]]:
     """
     path, _, query = target.partition("?")
     values: dict[str, str] = {}
-    for key, value in parse_qsl(query, keep_blank_values=True):
-        values.setdefault(key, value)
+    if query:
+        for key, value in parse_qsl(query, keep_blank_values=True):
+            values.setdefault(key, value)
     return unquote(path), values

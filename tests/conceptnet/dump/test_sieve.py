@@ -101,7 +101,7 @@ def chunks_of(lines: Sequence[bytes], chance: Random, has_end: bool = True) -> I
 def sieved(chunks: Iterator[Chunk], wanted: Filter | None) -> tuple[list[Row], list[int]]:
     faults = Told()
     sieve = Sieve(wanted, faults)
-    kept = [row for chunk in chunks for row, line in sieve(chunk) if row == row_of(line)]
+    kept = [row for chunk in chunks for row in sieve(chunk)]
     return kept, faults.lines
 
 

@@ -18,7 +18,9 @@ from tests.support.chance import any_seed
 from tests.support.command import DEFAULT_FILTER, Here
 from tests.support.dump_world import begun, command, set_small
 from tests.support.worlds.conceptnet import hub, line, mesh
-from tools.conceptnet.dump.row import Row, row_of
+from tools.add import Relation
+from tools.conceptnet.dump.row import relation_of, row_of
+from tools.conceptnet.dump.shown import relation_in
 from tools.conceptnet.index import build
 from tools.conceptnet.index.build import index_of, open_index
 from tools.conceptnet.index.index import Index
@@ -55,31 +57,27 @@ def files_of(file: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (fact.st_ino, fact.st_mtime_ns) for path, fact in facts.items()}
 
 
-def expected(concept: str, wanted: Filter, lines: list[str]) -> list[Row]:
-    rows = [row_of(each.rstrip("\n").encode()) for each in lines]
+def expected(concept: str, wanted: Filter, lines: list[str]) -> list[Relation]:
+    relations = [relation_of(row_of(each.rstrip("\n").encode())) for each in lines]
     below = f"{concept}/"
     return [
-        row
-        for row in rows
-        if any(end == concept or end.startswith(below) for end in (row.start, row.end))
-        and wanted.keeps(row.rel[3:], row.start, row.end, row.info.weight)
+        each
+        for each in relations
+        if any(end == concept or end.startswith(below) for end in (each.start, each.end))
+        and wanted.keeps(each.type, each.start, each.end, each.weight)
     ]
 
 
 def assert_answers(index: Index, wanted: Filter, lines: list[str] = WORLD + SENSES) -> None:
     """As brute force does, and in order. What it gives may hold more than a filter keeps."""
     for concept in ("/c/en/hub", "/c/en/0", "/c/en/7", "/c/en/dog", "/c/en/hub/n", "/c/en/none"):
-        rows = index.about(concept, wanted)
+        found = [relation_in(edge) for edge in index.about(concept, wanted)]
         kept = [
-            row for row in rows if wanted.keeps(row.rel[3:], row.start, row.end, row.info.weight)
+            each for each in found if wanted.keeps(each.type, each.start, each.end, each.weight)
         ]
-        assert sorted(kept, key=by_uri) == sorted(expected(concept, wanted, lines), key=by_uri)
-        weights = [row.info.weight for row in rows]
+        assert sorted(kept) == sorted(expected(concept, wanted, lines))
+        weights = [each.weight for each in found]
         assert weights == sorted(weights, reverse=True)
-
-
-def by_uri(row: Row) -> str:
-    return row.uri
 
 
 # --- when it is made --------------------------------------------------------------------------
@@ -97,7 +95,7 @@ def test_it_answers_as_brute_force_does_however_many_segments(
     rows, has_more = everything.find({}, 0, 2000)
     assert (len(rows), has_more) == (len(everything), False) == (len(WORLD + SENSES), False)
     for row in rows[::7]:
-        assert everything.edge(row.uri) == row
+        assert everything.edge(row.said["@id"]) == row
 
 
 def test_made_once_it_is_used_again(file: Path) -> None:
@@ -383,10 +381,10 @@ def test_a_source_with_a_newline_in_it_disturbs_no_other() -> None:
     odd = line("/r/IsA", "/c/en/a", "/c/en/b", sources=[{"contributor": "/s/contributor/x\ny"}])
     plain = line("/r/IsA", "/c/en/c", "/c/en/d", sources=[{"contributor": "/s/resource/plain"}])
     rows, _ = index_of([odd, plain]).find({"source": "/s/resource/plain"})
-    assert [row.start for row in rows] == ["/c/en/c"]
+    assert [row.start for row in rows] == [b"/c/en/c"]
 
 
 def test_weights_that_differ_little_are_in_order() -> None:
     weights = [16_777_216.0, 16_777_217.0]
     index = index_of([line("/r/IsA", "/c/en/a", f"/c/en/{each:.0f}", each) for each in weights])
-    assert [row.info.weight for row in index.find({})[0]] == weights[::-1]
+    assert [row.said["weight"] for row in index.find({})[0]] == weights[::-1]

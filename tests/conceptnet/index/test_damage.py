@@ -16,7 +16,7 @@ from main import main
 from tests.conceptnet.index.test_build import SENSES, WORLD, walk, written
 from tests.support.command import DEFAULT_FILTER, Here, records
 from tests.support.dump_world import set_small
-from tools.conceptnet.dump.row import Row
+from tools.conceptnet.dump.shown import Edge
 from tools.conceptnet.index import build, proof
 from tools.conceptnet.index.build import open_index
 from tools.errors import StateDamaged
@@ -64,8 +64,8 @@ def remove(path: Path) -> None:
 
 
 PARTS = (
-    *("keys", "0001/00/text", "0001/00/blocks", "0001/00/kind", "0001/00/kinds", "0001/00/origin"),
-    *("0001/00/origins", "0001/00/weight", "note.json"),
+    *("keys", "places", "0001/00/text", "0001/00/blocks", "0001/00/kind", "0001/00/kinds"),
+    *("0001/00/origin", "0001/00/origins", "0001/00/weight", "note.json"),
 )
 DAMAGES = {
     **{f"{how.__name__} {part}": (part, how) for part in PARTS for how in (cut, flip, remove)},
@@ -95,7 +95,7 @@ def test_damage_is_named_with_what_to_do_and_doing_it_helps(
     assert about_hub(file) == whole
 
 
-def about_hub(file: Path) -> list[Row]:
+def about_hub(file: Path) -> list[Edge]:
     return open_index(file, DEFAULT_FILTER).about("/c/en/hub", DEFAULT_FILTER)
 
 

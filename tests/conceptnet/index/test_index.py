@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.command import DEFAULT_FILTER
 from tests.support.slices import any_slice, lines_of
-from tools.conceptnet.dump.row import Row, render
+from tools.conceptnet.dump.shown import Edge
 from tools.conceptnet.index.build import index_of, open_index
 from tools.conceptnet.index.index import Index
 from tools.errors import UsageError
@@ -77,12 +77,12 @@ def world() -> Index:
     return index_of(WORLD)
 
 
-def ends(rows: list[Row]) -> list[tuple[str, str]]:
-    return [(row.start, row.end) for row in rows]
+def ends(rows: list[Edge]) -> list[tuple[str, str]]:
+    return [(row.start.decode(), row.end.decode()) for row in rows]
 
 
-def shown(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(render(row))
+def shown(row: Edge) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(row.shown)
     return found
 
 
@@ -97,7 +97,7 @@ def test_the_order_is_by_weight_then_place_in_the_file(world: Index) -> None:
     assert len(everything) == len(world) == len(WORLD)
     assert not has_more
     places = {each.partition("\t")[0]: place for place, each in enumerate(WORLD)}
-    keys = [(-row.info.weight, places[row.uri]) for row in everything]
+    keys = [(-shown(row)["weight"], places[shown(row)["@id"]]) for row in everything]
     assert keys == sorted(keys)
 
 
@@ -160,7 +160,7 @@ def test_what_meets_the_criteria(world: Index, criteria: dict[str, str], count: 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 9])
 def test_pages_lose_and_repeat_nothing(world: Index, limit: int) -> None:
     whole, _ = world.find({"node": "/c/en/dog"}, 0, 100)
-    paged: list[Row] = []
+    paged: list[Edge] = []
     has_more = True
     while has_more:
         rows, has_more = world.find({"node": "/c/en/dog"}, len(paged), limit)
@@ -359,11 +359,11 @@ def test_every_edge_of_a_slice_is_found_under_each_of_its_ends(tmp_path: Path, p
     rows, _ = assertions.find({}, 0, len(assertions))
     assert len(rows) == len(lines_of(path))
     for row in rows[:: 1 + len(rows) // 400]:
-        for role, uri in (("start", row.start), ("end", row.end)):
+        for role, uri in (("start", row.start.decode()), ("end", row.end.decode())):
             found, _ = assertions.find({role: uri}, 0, len(assertions))
             assert row in found
-        assert assertions.edge(row.uri) == row
+        assert assertions.edge(shown(row)["@id"]) == row
         assert set(shown(row)) >= {"@id", "start", "end", "rel", "sources", "weight"}
-    relations = Counter(row.rel for row in rows)
+    relations = Counter(shown(row)["rel"]["@id"] for row in rows)
     found_by = {rel: assertions.find({"rel": rel}, 0, 100_000)[0] for rel in relations}
     assert {rel: len(found) for rel, found in found_by.items()} == relations

@@ -25,7 +25,7 @@ MANY = [
 def test_the_start_of_a_short_name_is_not_the_end_of_another() -> None:
     index = index_of(FRENCH + SPANISH)
     rows, has_more = index.find({"node": "/c/es/de"}, 0, 1)
-    assert ([row.start for row in rows], has_more) == (["/c/es/de"], False)
+    assert ([row.start for row in rows], has_more) == ([b"/c/es/de"], False)
     assert b"nextPage" not in answer_to(index, "/c/es/de", {"limit": "1"}).body
     assert b"is not a node" in answer_to(index, "/c/es/de", {"limit": "1", "offset": "1"}).body
 
@@ -70,7 +70,7 @@ def pages(index: Index, node: str, limit: int) -> list[str]:
     while has_more:
         rows, has_more = index.find({"node": node}, len(found), limit)
         assert len(rows) == limit or not has_more
-        found += [row.uri for row in rows]
+        found += [row.said["@id"] for row in rows]
     return found
 
 
@@ -80,7 +80,15 @@ def test_nor_does_chance_disturb_edges_filters_or_walks(weak: None) -> None:
         uri, _, start, end, _ = each.split("\t")
         assert index.edge(uri) is not None
         rows, has_more = index.find({"start": start, "end": end, "rel": "/r/IsA"}, 0, 1)
-        assert ([row.uri for row in rows], has_more) == ([uri], False)
-        about = {row.uri for row in index.about(start, DEFAULT_FILTER)}
+        assert ([row.said["@id"] for row in rows], has_more) == ([uri], False)
+        about = {row.said["@id"] for row in index.about(start, DEFAULT_FILTER)}
         assert about == set(brute_force(MANY, start))
     assert index.find({"start": "/c/en/1000", "rel": "/r/IsA"}) == ([], False)
+
+
+def test_a_name_that_is_no_text_is_not_the_one_it_would_be_written_as() -> None:
+    index = index_of([line("/r/IsA", "/c/en/a?b", "/c/en/d")])
+    assert index.knows("/c/en/a?b")
+    assert not index.knows("/c/en/a\udcffb")
+    assert index.find({"node": "/c/en/a\udcffb"}) == ([], False)
+    assert index.find({"start": "/c/en/a\udcffb"}) == ([], False)

@@ -23,7 +23,7 @@ from threading import Condition, Event, Lock
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from tools.conceptnet.dump.row import Row
+from tools.conceptnet.dump.shown import Edge
 from tools.conceptnet.index.build import index_of
 from tools.conceptnet.index.index import Index
 from tools.conceptnet.mirror.mirror import Handler, Mirror
@@ -335,30 +335,25 @@ class _Unsteady(Index):
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
-    ) -> tuple[list[Row], bool]:
+    ) -> tuple[list[Edge], bool]:
         rows, _ = super().find(criteria, 0, len(self))
-        reached = {row.uri for row in sorted(rows, key=self._stored)[: self._cap]}
-        rows = [row for row in rows if row.uri in reached]
+        reached = {row.shown for row in sorted(rows, key=self._stored)[: self._cap]}
+        rows = [row for row in rows if row.shown in reached]
         if self._shuffle:
             self._shuffle.shuffle(rows)
             rows.sort(key=_weight, reverse=True)
         page = [_with_newlines(row) for row in rows[offset : offset + limit]]
         return page, len(rows) > offset + limit
 
-    def _stored(self, row: Row) -> int:
-        return self._line_of[row.uri]
+    def _stored(self, row: Edge) -> int:
+        return self._line_of[row.said["@id"]]
 
 
-def _with_newlines(row: Row) -> Row:
+def _with_newlines(row: Edge) -> Edge:
     """No file can hold a text with a newline in it, but a server can send one."""
-    uri, rel, start, end = (each.replace(NEWLINE, "\n") for each in row[:4])
-    texts: dict[str, Any] = {
-        key: value.replace(NEWLINE, "\n")
-        for key, value in vars(row.info).items()
-        if isinstance(value, str) and key != "origin"
-    }
-    return Row(uri, rel, start, end, replace(row.info, **texts))
+    return row._replace(shown=row.shown.replace(NEWLINE.encode(), b"\\n"))
 
 
-def _weight(row: Row) -> float:
-    return row.info.weight
+def _weight(row: Edge) -> float:
+    weight: float = row.said["weight"]
+    return weight

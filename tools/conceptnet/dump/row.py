@@ -1,4 +1,4 @@
-"""One line of the dump: what it says, whether it is well-formed, how the web API shows it.
+"""One line of the dump: what it says, and whether it is well-formed.
 
 Promise: a row that `row_of` gives can be shown and stored; for anything else ValueError says what
 is wrong with it. Weights are those of the file, which the dump rounds to three decimals.
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import NoneType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import orjson
 
 from ...add import Relation
 from ...base.text import amount
-from ...uri import LONGEST_URI, is_external, label
+from ...uri import LONGEST_URI
 from ..rules import relation_name
 
 LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: many are held at once
@@ -26,7 +25,6 @@ LONGEST_KNOWN = 2_000  # characters of a last column that is not read again: man
 _WORDINGS = ("surfaceText", "surfaceStart", "surfaceEnd")
 _TEXT, _TEXTS = {str}, {str, NoneType}
 NODE_BEGINNINGS = ("/c/", "http://", "https://")
-_DEAD_SITES = frozenset({"sw.opencyc.org", "umbel.org", "wikidata.dbpedia.org"})
 
 
 @dataclass
@@ -51,7 +49,7 @@ class Info:
         """As the web API shows them: dataset, licence, sources, and what stands last."""
         last = {"surfaceText": self.text, "weight": self.weight}
         sources = [_source(each) for each in self.sources]
-        return _json(self.dataset), _json(self.license), _json(sources), _json(last)[1:-1]
+        return as_json(self.dataset), as_json(self.license), as_json(sources), as_json(last)[1:-1]
 
 
 class Row(NamedTuple):
@@ -122,69 +120,6 @@ def _information(text: str) -> Info:
 _short_information = lru_cache(maxsize=4096)(_information)
 
 
-def render(row: Row) -> str:
-    """The edge as the web API shows it: JSON, its keys in order. Put together from texts that many
-    edges share, which is quicker than from dictionaries."""
-    uri, rel, start, end, info = row
-    dataset, license, sources, last = info.shown
-    return (
-        f'{{"@id":{_json(uri)},"@type":"Edge","dataset":{dataset},"end":{_node(end, info.end)},'
-        f'"license":{license},"rel":{_relation(rel)},"sources":{sources},'
-        f'"start":{_node(start, info.start)},{last}}}'
-    )
-
-
-@lru_cache(maxsize=256)
-def _relation(rel: str) -> str:
-    return _json({"@id": rel, "@type": "Relation", "label": label(rel)})
-
-
-@lru_cache(maxsize=4096)
-def _node(uri: str, surface: str | None = None) -> str:
-    """One end of an edge as the web API shows it; most are concepts, and those are quick."""
-    if is_external(uri):
-        return _json(_page(uri, surface))
-    _, _, language, *words = uri.split("/", 4)
-    name = words[0].replace("_", " ") if words else language
-    shown = _json(name if surface is None else surface)
-    term, sense = uri, ""
-    if len(words) > 1:
-        term = f"/c/{language}/{words[0]}"
-        sense = f'"sense_label":{_json(_sense_label(words[1]))},'
-    return (
-        f'{{"@id":{_json(uri)},"@type":"Node","label":{shown},'
-        f'"language":{_json(language)},{sense}"term":{_json(term)}}}'
-    )
-
-
-def node(uri: str) -> dict[str, Any]:
-    shown: dict[str, Any] = orjson.loads(_node(uri))
-    return shown
-
-
-def _page(uri: str, surface: str | None) -> dict[str, Any]:
-    """Of another site."""
-    address = urlsplit(uri)
-    return {
-        "@id": uri,
-        "@type": "Node",
-        "label": label(uri) if surface is None else surface,
-        "path": address.path,
-        "site": address.netloc,
-        "site_available": address.netloc not in _DEAD_SITES,
-        "term": uri,
-    }
-
-
-def _sense_label(meaning: str) -> str:
-    """
-    >>> _sense_label("n/wn/act"), _sense_label("n/wikt/en_1"), _sense_label("v")
-    ('n, act', 'n', 'v')
-    """
-    part_of_speech, *rest = meaning.split("/")
-    return f"{part_of_speech}, {rest[-1]}" if rest[:1] in (["wn"], ["wp"]) else part_of_speech
-
-
 def _source(source: Mapping[str, str]) -> dict[str, str]:
     parts = sorted(source.values())
     joint = "/and/[" + ",".join(f"{part}/" for part in parts) + "]"
@@ -232,5 +167,5 @@ def _is_source(source: object) -> bool:
     return isinstance(source, dict) and set(map(type, source.values())) == _TEXT
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -31,9 +31,6 @@ Words = NDArray[np.uint64]
 Line = tuple[int, bytes]
 """Its number, from 1, and its text."""
 
-Kept = tuple[Row, bytes]
-"""A row and the line that it is."""
-
 
 class Sieve:
     """Without a filter, every line."""
@@ -46,7 +43,7 @@ class Sieve:
             self._relations = _endings(f"/r/{name}".encode() for name in wanted.relations)
             self._beginnings = [beginning(each.encode()) for each in wanted.beginnings]
 
-    def __call__(self, chunk: Chunk) -> Iterator[Kept]:
+    def __call__(self, chunk: Chunk) -> Iterator[Row]:
         wanted = self._wanted
         for number, line in self._lines(chunk):
             try:
@@ -61,7 +58,7 @@ class Sieve:
                 relation_name(row.rel), row.start, row.end, row.info.weight
             ):
                 self.last = row.uri
-                yield row, line
+                yield row
 
     def _is_wanted(self, line: bytes) -> bool:
         """By its relation and languages: comparing many at once lets a few others through."""

@@ -116,7 +116,7 @@ class Streamer:
         kept: list[Relation] = []
         try:
             for chunk in self._reader or ():
-                kept += [relation_of(row) for row, _ in self._sieve(chunk)]
+                kept += [relation_of(row) for row in self._sieve(chunk)]
                 self._at, self._malformed = chunk.end, self._faults.number
                 if len(kept) >= MOST_RELATIONS or chunk.end.lines - begin.lines >= MOST_LINES:
                     return kept

@@ -36,7 +36,7 @@ from .segment import rows_in
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 FILTERED_STRETCH, WHOLE_STRETCH = 8_000_000, 1_000_000  # lines: where a build can go on
 LARGE = 10_000_000  # bytes of a file that several processes read sooner than one
 MOST_PROCESSES = 4

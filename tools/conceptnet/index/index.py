@@ -20,7 +20,7 @@ from weakref import proxy
 import numpy as np
 
 from ...uri import is_external, parse_assertion, prefixes
-from ..dump.row import Row, row_of
+from ..dump.shown import Edge, is_below
 from ..rules import Filter, relation_name
 from .keys import EDGE, END, START, Keys
 from .near import near
@@ -30,10 +30,9 @@ from .segment import Kind, Rows, Segment, Test
 CRITERIA = frozenset({"start", "end", "rel", "dataset", "source", "node", "other"})
 MOST_REACHED = 101_000
 MOST_NEAR = 3
-FEW_READ = 30  # rows that are read to be sorted, which is quicker than to look up their weights
+FEW_READ = 30  # rows that are all read, which is quicker than to remember which they are
 FEW = 1000  # rows that are sorted one by one, which for most pages is quicker than by arrays
 
-_COLUMN = {EDGE: 0, START: 2, END: 3}
 _SLOTS = ("start", "end", "rel", "dataset", "source")
 
 
@@ -68,7 +67,7 @@ class Index:
     def __len__(self) -> int:
         return self._bases[-1]
 
-    def edge(self, uri: str) -> Row | None:
+    def edge(self, uri: str) -> Edge | None:
         """The assertion of exactly this /a/ URI."""
         try:
             _, start, end = parse_assertion(uri)
@@ -77,10 +76,10 @@ class Index:
             nodes = []
         with reading(self._folder):
             numbers = [*self._keys.having(uri, EDGE), *(self._at(nodes) or ())]
-            rows = map(self._row, numbers)
-            return next((row for row in rows if row.uri == uri), None)
+            edges = map(self._edge, numbers)
+            return next((edge for edge in edges if edge.said["@id"] == uri), None)
 
-    def about(self, concept: str, wanted: Filter) -> list[Row]:
+    def about(self, concept: str, wanted: Filter) -> list[Edge]:
         """Everything at a concept and its senses that a filter may keep, heaviest first."""
         passes, numbers = self._passes(wanted), []
         with reading(self._folder):
@@ -88,23 +87,32 @@ class Index:
                 at = bisect_right(self._bases, number) - 1
                 if passes[at][self._segments[at].kind(number - self._bases[at])]:
                     numbers.append(number)
-            return self._ordered(concept, numbers)
+            return self._read(concept, numbers)
 
     def _touching(self, node: str) -> set[int]:
         """Rows at a node, and maybe some that only share its hash."""
         return {*self._keys.having(node, START), *self._keys.having(node, END)}
 
-    def _ordered(self, node: str, numbers: Iterable[int]) -> list[Row]:
+    def _read(self, node: str, numbers: Iterable[int]) -> list[Edge]:
         """Those that are at this node, heaviest first."""
-        rows = [self._row(number) for number in sorted(numbers)]
-        rows.sort(key=_lightness)
-        return [row for row in rows if _is_below(node, row.start) or _is_below(node, row.end)]
+        name = _name(node)
+        edges = [segment.edge(row) for _, _, segment, row in self._ordered(numbers)]
+        return [edge for edge in edges if name in edge or edge.is_at(name)]  # `in` is the quick way
+
+    def _ordered(self, numbers: Iterable[int]) -> list[tuple[float, int, Segment, int]]:
+        """Heaviest first, of a few: how light each is, its number, and where it stands."""
+        places, bases = [], self._bases
+        for number in numbers:
+            at = bisect_right(bases, number) - 1
+            segment, row = self._segments[at], number - bases[at]
+            places.append((-segment.weight(row), number, segment, row))
+        return sorted(places)
 
     def knows(self, concept: str) -> bool:
         """Is there anything at all about it, or about one of its senses?"""
+        name = _name(concept)
         with reading(self._folder):
-            rows = map(self._row, self._touching(concept))
-            return any(_is_below(concept, row.start) or _is_below(concept, row.end) for row in rows)
+            return any(self._edge(number).is_at(name) for number in self._touching(concept))
 
     def near(self, concept: str) -> list[str]:
         """Up to three concepts whose names are nearly this one.
@@ -128,7 +136,7 @@ class Index:
 
     def find(
         self, criteria: Mapping[str, str], offset: int = 0, limit: int = 50
-    ) -> tuple[list[Row], bool]:
+    ) -> tuple[list[Edge], bool]:
         """One page of what meets every criterion, and whether more follows it.
 
         `node` and `other` stand for the two ends, either way round; `other` alone is the end.
@@ -137,19 +145,19 @@ class Index:
             raise ValueError(f"unknown criteria {sorted(unknown)}, known are {sorted(CRITERIA)}")
         with reading(self._folder):
             if (node := _only_node(criteria)) and len(at := self._touching(node)) <= FEW_READ:
-                rows = self._ordered(node, at)
-                return rows[offset : offset + limit], len(rows) > offset + limit
+                edges = self._read(node, at)
+                return edges[offset : offset + limit], len(edges) > offset + limit
             reached = self._reached(tuple(sorted(criteria.items())))
-            page = [self._row(number) for number in reached.numbers[offset : offset + limit]]
+            page = [self._edge(number) for number in reached.numbers[offset : offset + limit]]
         return page, reached.total > offset + limit
 
     def _place(self, number: int) -> tuple[Segment, int]:
         at = bisect_right(self._bases, number) - 1
         return self._segments[at], number - self._bases[at]
 
-    def _row(self, number: int) -> Row:
+    def _edge(self, number: int) -> Edge:
         segment, row = self._place(number)
-        return row_of(segment.line(row))
+        return segment.edge(row)
 
     def _masks(self, wanted: Filter) -> list[bytes]:
         """For each segment, which kinds a filter may keep."""
@@ -157,14 +165,15 @@ class Index:
 
     def _having(self, uri: str, side: bytes) -> list[int]:
         """As the keys say; what only shares a hash is left out."""
-        found = self._keys.having(uri, side)
+        if not (found := self._keys.having(uri, side)):
+            return found
         if self._keys.is_shared(uri, side):
             return [number for number in found if self._is_at(number, uri, side)]
-        return found if found and self._is_at(found[0], uri, side) else []
+        return found if self._is_at(found[0], uri, side) else []
 
     def _is_at(self, number: int, uri: str, side: bytes) -> bool:
-        segment, row = self._place(number)
-        return _is_below(uri, segment.line(row).split(b"\t", 4)[_COLUMN[side]].decode())
+        edge = self._edge(number)
+        return is_below(_name(uri), edge.start if side == START else edge.end)
 
     def _at(self, nodes: Iterable[Node]) -> list[int] | None:
         """Rows at all of these nodes; None if there are none to be at."""
@@ -175,16 +184,11 @@ class Index:
         ways = _ways(dict(criteria))
         found = [self._at(way.nodes) for way in ways]
         if all(map(_is_plain, ways, found)):
-            few = sorted({number for numbers in found for number in numbers or ()})
-            few.sort(key=lambda number: -self._weight(number))
-            return Reached(few, len(few))
+            few = self._ordered({number for numbers in found for number in numbers or ()})
+            return Reached([number for _, number, _, _ in few], len(few))
         met = [self._met(way, numbers) for way, numbers in zip(ways, found, strict=True)]
         many = met[0] if len(met) == 1 else np.union1d(*met)
         return Reached(self._heaviest(many).tolist(), len(many))
-
-    def _weight(self, number: int) -> float:
-        segment, row = self._place(number)
-        return segment.weight(row)
 
     def _met(self, way: Wanted, at: list[int] | None) -> Rows:
         """Every row that is as wanted, in order."""
@@ -289,9 +293,6 @@ def _source_pattern(asked: str) -> re.Pattern[str]:
     return re.compile(f"(?:^|\t){text}(?:/|\t|$)")
 
 
-def _is_below(concept: str, uri: str) -> bool:
-    return uri == concept or uri.startswith(f"{concept}/")
-
-
-def _lightness(row: Row) -> float:
-    return -row.info.weight
+def _name(uri: str) -> bytes:
+    """As it stands in an edge; what is no text stands in none."""
+    return uri.encode("utf-8", "surrogatepass")

@@ -27,7 +27,8 @@ START, END, EDGE = b"s", b"e", b"a"
 # to be listed.
 ROW_BITS = 24  # in one segment, and in an index that has no more rows
 MOST_AT_ONCE = 4_000_000  # numbers: joining takes as much memory however long the lists are
-KEYS, HASHES, SHARED = "keys", "hashes", "shared"
+KEYS, HASHES, SHARED, PLACES = "keys", "hashes", "shared", "places"
+NEAR_BITS = 5  # numbers among which one is looked for, about
 
 
 class Keys:
@@ -36,13 +37,17 @@ class Keys:
         self._shared = frozenset(mapped(folder / SHARED, "Q"))
         self._step = 1 << row_bits
         self._hash = (1 << 64) - self._step
+        self._places = mapped(folder / PLACES, "Q")
+        self._cut = 65 - len(self._places).bit_length()
 
     def having(self, uri: str, side: bytes) -> list[int]:
         """Rows that begin (START) or end (END) at a node or below it, or are it (EDGE)."""
         # All rows of a node are the numbers from its hash with row 0 up to the next hash.
         numbers, first = self._numbers, hashed(uri, side) & self._hash
-        begin = bisect_left(numbers, first)
-        end = bisect_left(numbers, first + self._step, begin)
+        place = first >> self._cut
+        limit = self._places[place + 1]
+        begin = bisect_left(numbers, first, self._places[place], limit)
+        end = bisect_left(numbers, first + self._step, begin, limit)
         return [number - first for number in numbers[begin:end]]
 
     def known(self, uris: Sequence[str], side: bytes) -> list[str]:
@@ -109,7 +114,20 @@ def join(segments: Sequence[Path], bases: Sequence[int], into: Path) -> int:
             # Different hashes that are alike when they are cut are those of different nodes.
             cut = _cut(_different(np.concatenate([np.empty(0, np.uint64), *lists])), row_bits)
             file.write(_different(cut[1:][cut[1:] == cut[:-1]]).tobytes())
+    _write_places(into)
     return row_bits
+
+
+def _write_places(into: Path) -> None:
+    """Where the numbers of each beginning begin, and where all end: few are left to search among.
+
+    No hash is cut so short that rows of one node would begin differently.
+    """
+    numbers = np.asarray(mapped(into / KEYS, "Q"))
+    bits = max(1, len(numbers).bit_length() - NEAR_BITS)
+    beginnings = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
+    places = np.append(np.searchsorted(numbers, beginnings), len(numbers))
+    (into / PLACES).write_bytes(places.astype(np.uint64).tobytes())
 
 
 def _pieces(parts: Sequence[Path], row_bits: int) -> Iterator[list[Any]]:

@@ -81,10 +81,10 @@ class Stretch:
         if not self._is_ours:
             return
         self._lines += chunk.end.lines - chunk.begin.lines
-        for row, line in self._sieve(chunk):
+        for row in self._sieve(chunk):
             if self._writer is None:
                 self._writer = SegmentWriter(self._part / f"{self._segments:02}")
-            self._writer.add(row, line)
+            self._writer.add(row)
         if self._writer is not None and self._writer.is_full:
             self._finish_segment()
 

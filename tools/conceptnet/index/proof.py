@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +75,20 @@ def _fact(folder: Path, name: str, size: int) -> list[object]:
     return [name, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
 
 
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGE as error:
-        raise damaged(folder, str(error)) from error
+class reading:
+    """While an index is read: what cannot be is damage. A generator would take three times as long,
+    and a small page is quick."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, _DAMAGE):
+            raise damaged(self._folder, str(error)) from error
 
 
 def damaged(folder: Path, reason: str) -> StateDamaged:

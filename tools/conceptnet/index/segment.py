@@ -3,7 +3,7 @@
 Promise: a segment is never changed when it is finished, and can be read by any number of threads
 and processes. What is not asked for stays on the disk.
 
-    text, blocks    the lines, sixteen to a block, each block packed by itself
+    text, blocks    the edges as they are shown, two to a block, each block packed by itself
     dictionary      what the packer knew beforehand
     kind, kinds     relation, languages and dataset of a row, by number
     origin, origins its sources, by number
@@ -16,11 +16,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
 from pathlib import Path
 from threading import local
 from typing import Any, NamedTuple
-from weakref import proxy
 
 import numpy as np
 import orjson
@@ -29,12 +27,14 @@ from numpy.typing import NDArray
 
 from ...uri import assertion
 from ..dump.row import Row
+from ..dump.shown import Edge, line_of
 from .keys import EDGE, END, START, KeysWriter, mapped
 
 # A segment is gathered in memory before it is written: rows cost some bytes each, origins a text.
 MOST_ROWS = 3_000_000
 MOST_ORIGINS = 250_000
-BLOCK = 16  # lines: fewer pack worse, more take longer to unpack
+BLOCK = 2  # edges: fewer pack worse, more take longer to unpack
+LEVEL = 3
 TRAINING_ROWS = 8_000
 ARRAYS = ("blocks", "kind", "origin", "weight")
 
@@ -70,7 +70,7 @@ class SegmentWriter:
     def is_full(self) -> bool:
         return len(self._weight) >= MOST_ROWS or len(self._origins) >= MOST_ORIGINS
 
-    def add(self, row: Row, line: bytes) -> None:
+    def add(self, row: Row) -> None:
         number, (uri, rel, start, end, info) = len(self._weight), row
         kind = (rel, _language(start), _language(end), info.dataset)
         self._kind.append(self._kinds.setdefault(kind, len(self._kinds)))
@@ -81,7 +81,7 @@ class SegmentWriter:
         # Most URIs follow from relation and ends, by which they are found; only odd ones get a key.
         if uri != f"/a/[{rel}/,{start}/,{end}/]" and uri != assertion(rel, start, end):
             self._keys.add(number, uri, EDGE)
-        self._waiting.append(line)
+        self._waiting.append(line_of(row))
         if len(self._waiting) >= (BLOCK if self._pack else TRAINING_ROWS):
             self._write_blocks()
 
@@ -98,7 +98,7 @@ class SegmentWriter:
         """Short texts pack well only if both sides know beforehand what they are like."""
         known = _dictionary(self._waiting)
         (self.folder / "dictionary").write_bytes(known)
-        return zstandard.ZstdCompressor(level=1, dict_data=_zstd_dictionary(known)).compress
+        return zstandard.ZstdCompressor(level=LEVEL, dict_data=_zstd_dictionary(known)).compress
 
     def finish(self) -> None:
         self._write_blocks()
@@ -114,6 +114,13 @@ class SegmentWriter:
         self._text.close()
 
 
+class _Own(local):
+    """An unpacker serves one thread at a time."""
+
+    def __init__(self, known: zstandard.ZstdCompressionDict | None) -> None:
+        self.unpack = zstandard.ZstdDecompressor(dict_data=known).decompress
+
+
 class Segment:
     def __init__(self, folder: Path) -> None:
         self._blocks, self._kind, self._origin, self._weight = (
@@ -122,25 +129,19 @@ class Segment:
         self._text, self._origins = mapped(folder / "text", "B"), mapped(folder / "origins", "B")
         self._kinds = [Kind(*each) for each in orjson.loads((folder / "kinds").read_bytes())]
         self._dictionary = _zstd_dictionary((folder / "dictionary").read_bytes())
-        self._own = local()  # an unpacker serves one thread at a time
+        self._own = _Own(self._dictionary)
+        self.weight = self._weight.__getitem__  # of a row
         self._kind_of, self._origin_of = np.asarray(self._kind), np.asarray(self._origin)
         self._masks: dict[Hashable, bytes] = {}
         self.weights = np.asarray(self._weight)
-        # By a proxy: a cache that held the segment itself would keep it, and its files, for ever.
-        self.lines = lru_cache(maxsize=4096)(partial(Segment._lines, proxy(self)))
 
     def __len__(self) -> int:
         return len(self._weight)
 
-    def line(self, row: int) -> bytes:
-        return self.lines(row // BLOCK)[row % BLOCK]
-
-    def _lines(self, block: int) -> list[bytes]:
+    def edge(self, row: int) -> Edge:
+        block = row // BLOCK
         packed = self._text[self._blocks[block] : self._blocks[block + 1]]
-        if not hasattr(self._own, "unpacker"):
-            self._own.unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary)
-        unpacked: bytes = self._own.unpacker.decompress(packed)
-        return unpacked.split(b"\n")
+        return Edge(*self._own.unpack(packed).split(b"\n")[row % BLOCK].split(b"\t"))
 
     def passing(self, rows: Rows | None, masks: Mapping[Hashable, Test]) -> Rows:
         """Those rows, or of all, whose kinds or origins pass every test."""
@@ -149,10 +150,6 @@ class Segment:
             of = self._origin_of if isinstance(test, re.Pattern) else self._kind_of
             rows = np.flatnonzero(passes[of]) if rows is None else rows[passes[of[rows]]]
         return np.arange(len(self)) if rows is None else rows
-
-    def weight(self, row: int) -> float:
-        number: float = self._weight[row]
-        return number
 
     def kind(self, row: int) -> int:
         """Its number, as in a mask."""

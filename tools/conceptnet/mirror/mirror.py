@@ -16,9 +16,8 @@ from pyrate_limiter import InMemoryBucket, Rate, RateItem
 from ...network import server
 from ...network.reply import Reply, html_error
 from ..index.index import Index
-from .answers import MOST_BYTES, Answers
 from .browser import for_reader
-from .pages import json_error
+from .pages import answer_to, json_error
 
 
 class Handler(server.Handler):
@@ -28,7 +27,7 @@ class Handler(server.Handler):
     server_version = "mirror"
 
     def answer(self, path: str, query: Mapping[str, str]) -> Reply:
-        return self.server.answers.to(path, query)
+        return answer_to(self.server.assertions, path, query)
 
     def respond(self, path: str, query: Mapping[str, str]) -> Reply:
         if refusal := self.server.limits.refusal(self.client_address[0]):
@@ -42,8 +41,7 @@ class Handler(server.Handler):
 class Mirror(server.Serving):
     """Serves assertions from a background thread while the `with` block lasts.
 
-    `limits` are pairs of requests and seconds which each client address may use up; of
-    answers, `keep_bytes` are kept to be said again.
+    `limits` are pairs of requests and seconds which each client address may use up.
     """
 
     def __init__(
@@ -54,10 +52,8 @@ class Mirror(server.Serving):
         limits: Sequence[tuple[int, float]] | None = None,
         *,
         handler: type[Handler] = Handler,
-        keep_bytes: int = MOST_BYTES,
     ) -> None:
-        answers = Answers(assertions, keep_bytes)
-        listening = _Server((host, port), handler, answers, ClientLimits(limits or ()))
+        listening = _Server((host, port), handler, assertions, ClientLimits(limits or ()))
         super().__init__(listening, "mirror")
 
 
@@ -101,10 +97,10 @@ class _Server(server.Server):
         self,
         address: tuple[str, int],
         handler: type[Handler],
-        answers: Answers,
+        assertions: Index,
         limits: ClientLimits,
     ) -> None:
-        self.answers = answers
+        self.assertions = assertions
         self.limits = limits
         super().__init__(address, handler)
 

@@ -18,8 +18,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from ...network.reply import Reply, html_error, json_reply
-from ...uri import prefixes
-from ..dump.row import Row, node, render
+from ..dump.shown import Edge, is_below, node
 from ..index.index import Index
 from . import jsonld as context
 from . import normalise as standard
@@ -54,6 +53,9 @@ def json_error(status: int, details: str) -> Reply:
 
 def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Reply:
     """What to say to a request that `parse_target` has decoded."""
+    if found := _LOOKUP.fullmatch(path):
+        uri = f"/{found[1]}/{found[2].strip('/')}"
+        return json_reply(lookup_page(assertions, uri, query))
     route = path.rstrip("/")
     if not route:
         return json_reply({"@context": CONTEXT, "rdfs:comment": _WELCOME})
@@ -65,9 +67,6 @@ def answer_to(assertions: Index, path: str, query: Mapping[str, str]) -> Reply:
         return Reply(200, orjson.dumps({"@context": context.CONTEXT}), JSON_LD)
     if _EMBEDDINGS.fullmatch(route):
         return json_error(404, f"{route!r} needs word embeddings, which this server does not have.")
-    if found := _LOOKUP.fullmatch(path):
-        uri = f"/{found[1]}/{found[2].strip('/')}"
-        return json_reply(lookup_page(assertions, uri, query))
     return _redirect_or_not_found(path, query)
 
 
@@ -94,10 +93,10 @@ def lookup_page(assertions: Index, uri: str, query: Mapping[str, str]) -> dict[s
 
 
 def edge_page(assertions: Index, uri: str) -> dict[str, Any]:
-    row = assertions.edge(_CONTROLS.sub("", uri))
-    if row is None:
+    edge = assertions.edge(_CONTROLS.sub("", uri))
+    if edge is None:
         return _with_error({"@id": uri}, 404, f"{uri!r} is not an assertion in ConceptNet.")
-    return _with_version(orjson.loads(render(row)))
+    return _with_version(edge.said)
 
 
 def grouped_page(assertions: Index, uri: str, limit: int) -> dict[str, Any]:
@@ -106,8 +105,8 @@ def grouped_page(assertions: Index, uri: str, limit: int) -> dict[str, Any]:
         details = "Only concept nodes (starting with /c/) can be grouped by feature."
         return _with_error({}, 400, details)
     asked = _CONTROLS.sub("", uri)
-    rows, _ = assertions.find({"node": asked}, 0, _SCANNED) if asked.count("/") > 2 else ([], False)
-    features = {feature for row in rows for feature in _features(row, asked)}
+    found = assertions.find({"node": asked}, 0, _SCANNED)[0] if asked.count("/") > 2 else []
+    features = {feature for edge in found for feature in _features(edge, asked)}
     if not features:
         shown = node(uri)
         return _with_error(shown, 404, f"{shown['label']!r} is not a node in ConceptNet.")
@@ -162,42 +161,42 @@ def _window(query: Mapping[str, str], default_limit: int) -> tuple[int, int]:
 
 def _listing(assertions: Index, criteria: Mapping[str, str], place: _Place) -> dict[str, Any]:
     asked = {key: value.replace("\0", "") for key, value in criteria.items()}
-    rows, has_more = assertions.find(asked, place.offset, place.limit)
+    edges, has_more = assertions.find(asked, place.offset, place.limit)
     own_url = _url(place.path, place.parameters.items())
-    page = _with_version({"@id": own_url, "edges": [orjson.Fragment(render(row)) for row in rows]})
+    page = _with_version({"@id": own_url, "edges": [orjson.Fragment(each.shown) for each in edges]})
     if has_more or place.offset:
         page["view"] = _view(place, has_more)
     return page
 
 
-def _features(row: Row, uri: str) -> list[tuple[str, str]]:
+def _features(edge: Edge, uri: str) -> list[tuple[str, str]]:
     """The relation of an edge with the side on which the concept stands; it may be both."""
-    if row.rel in _SYMMETRIC:
-        return [(row.rel, "node")]
-    sides = {"start": row.start, "end": row.end}
-    return [(row.rel, side) for side, end in sides.items() if uri in prefixes(end)]
+    rel: str = edge.said["rel"]["@id"]
+    if rel in _SYMMETRIC:
+        return [(rel, "node")]
+    sides = {"start": edge.start, "end": edge.end}
+    return [(rel, side) for side, end in sides.items() if is_below(uri.encode(), end)]
 
 
 def _group(assertions: Index, rel: str, side: str, uri: str, limit: int) -> _Group:
     feature = {"rel": rel, side: uri}
-    rows, _ = assertions.find(feature, 0, limit + 1)  # one more is weighed than shown
+    edges = [each.said for each in assertions.find(feature, 0, limit + 1)[0]]
     shown = {
         "@id": _url("/query", feature.items()),
         "feature": feature,
         "symmetric": side == "node",
-        "edges": [_seen_from(uri, row) for row in rows[:limit]],
+        "edges": [_seen_from(uri, edge) for edge in edges[:limit]],
     }
-    if len(rows) > limit:
+    if len(edges) > limit:
         shown["view"] = _view(_Place("/query", feature, 0, limit), has_more=True)
-    return _Group(sum(row.info.weight for row in rows), shown)
+    weight = sum(edge["weight"] for edge in edges)  # one more is weighed than shown
+    return _Group(weight, shown)
 
 
-def _seen_from(uri: str, row: Row) -> dict[str, Any]:
+def _seen_from(uri: str, edge: dict[str, Any]) -> dict[str, Any]:
     """The edge, and which of its ends is the other one: of two below this node, the longer."""
-    edge: dict[str, Any] = orjson.loads(render(row))
     shorter, longer = sorted((edge["start"], edge["end"]), key=lambda end: len(end["@id"]))
-    edge["other"] = longer if shorter["@id"].startswith(uri) else shorter
-    return edge
+    return {**edge, "other": longer if shorter["@id"].startswith(uri) else shorter}
 
 
 def _view(place: _Place, has_more: bool) -> dict[str, str]:

@@ -128,7 +128,7 @@ class Coder:
         return self._together(chunk) or self._one_by_one(chunk)
 
     def _one_by_one(self, chunk: Chunk) -> Codes:
-        rows = [row for row, _ in self._sieve(chunk)]
+        rows = list(self._sieve(chunk))
         starts = _numbers([self._language(row.start) for row in rows])
         ends = _numbers([self._language(row.end) for row in rows])
         pairs = [(at, rows[at].start, rows[at].end) for at in self._pairs(starts, ends).tolist()]
