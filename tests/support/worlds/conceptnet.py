@@ -255,9 +255,7 @@ class World:
             self._closing.clear()
             # Woken after the sockets are shut, a delayed answer can no longer slip out.
             self._holding_port.callback(self._closing.set)
-            mirror = Mirror(
-                self._assertions, port=self._port, keep_bytes=0, handler=_handler_for(self)
-            )
+            mirror = Mirror(self._assertions, port=self._port, handler=_handler_for(self))
             self._holding_port.enter_context(mirror)
             self._port = urlsplit(mirror.url).port or 0
 
