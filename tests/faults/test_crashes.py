@@ -39,7 +39,8 @@ def test_a_death_between_two_steps_changes_nothing(
     place: str,
     numbers: tuple[int, ...],
 ) -> None:
-    harvest = Harvest(tmp_path / "harvest", world, media)
+    all_in_one = "processes = 0"  # whose death is meant; that of workers is told elsewhere
+    harvest = Harvest(tmp_path / "harvest", world, media, settings=all_in_one)
     for number in numbers:
         code, process = run(tmp_path / "said", broken(place, number, *harvest.words))
         assert code == 9, process.log

@@ -210,10 +210,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, world: World, media: M
 def half_way(tmp_path: Path, world: World, media: MediaWorld) -> Iterator[subprocess.Popen[str]]:
     """A harvest in `old` that has media for some and not for all."""
     process = start("main.py", *flags(tmp_path / "old", world, media))
-    media.wait_for(len(media.paths) + 250)
-    yield process
-    process.kill()
-    process.communicate(timeout=60)
+    try:
+        media.wait_for(len(media.paths) + 250, 60)
+        yield process
+    finally:  # else it would ask on while the next test counts
+        process.kill()
+        process.communicate(timeout=60)
 
 
 def stop(process: subprocess.Popen[str]) -> None:
