@@ -7,7 +7,6 @@ file that only its owner can read, and is never part of a printed setting.
 from __future__ import annotations
 
 import argparse
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from .base.config import build
 from .base.credentials import with_secrets
 from .base.environment import from_environment
 from .base.origin import located
+from .base.processor import cores
 from .base.resident import memory_here
 from .base.settings import LogSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
@@ -37,6 +37,7 @@ DEFAULT_FILE = Path("sheaf.toml")
 FILE_WORKERS = 200  # a file answers at once: the more finish together, the fewer transactions
 FOR_PROCESSES = 0.75  # of the memory of this computer, all together
 LEAST_MEMORY = 256_000_000
+BYTES_A_PIXEL = 15  # of a picture that is decoded, at most
 PLACES = ("state", "graph", "media")
 
 
@@ -83,7 +84,7 @@ class Settings:
     @property
     def worker_processes(self) -> int:
         """How many work on media beside this one; 0: threads of this one do."""
-        wanted = len(os.sched_getaffinity(0)) if self.processes is None else self.processes
+        wanted = cores() if self.processes is None else self.processes
         return min(wanted, self.extend_workers)
 
     @property
@@ -91,8 +92,10 @@ class Settings:
         """Bytes that each of those may have."""
         if self.process_memory_mb is not None:
             return int(self.process_memory_mb * 1e6)
-        share = FOR_PROCESSES * memory_here() / max(1, self.worker_processes)
-        return max(int(share), LEAST_MEMORY)
+        number = max(1, self.worker_processes)
+        share = FOR_PROCESSES * memory_here() / number
+        decoding = BYTES_A_PIXEL * self.extend.max_pixels * -(-self.extend_workers // number)
+        return max(int(share), LEAST_MEMORY + decoding)
 
     @property
     def graph_url(self) -> str:

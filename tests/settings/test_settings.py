@@ -383,3 +383,13 @@ def test_a_file_is_read_by_many_unless_the_user_says_how_many(
 
 def test_the_example_says_how_many_read_a_file() -> None:
     assert f"{FILE_WORKERS} with a file" in EXAMPLE.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("processes", "workers"), [(1, 5), (2, 5), (4, 5), (64, 64)])
+def test_a_process_may_have_what_decoding_in_all_its_workers_takes(
+    processes: int, workers: int
+) -> None:
+    """However small the computer is: else good pictures would end it."""
+    settings = Settings(processes=processes, extend_workers=workers)
+    each = -(-workers // processes)
+    assert settings.process_memory >= 15 * settings.extend.max_pixels * each + 100_000_000

@@ -120,14 +120,16 @@ class Crew:
         with self._changed:
             fate = self.fates[member.number]
             fate.member = None
-            if not self.is_closing:
+            is_missed = not self.is_closing
+            if is_missed:
                 fate.deaths, fate.died_at, fate.why = fate.deaths + 1, time.time(), why
-                logger.warning("%s is gone: %s", member.name, why)
             if not member.is_ready:
                 fate.failures += 1
                 pause = pause_after(fate.failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
                 fate.not_before = time.monotonic() + pause
             self._changed.notify_all()
+        if is_missed:
+            logger.warning("%s is gone: %s", member.name, why)
         self._gone(member, why)
 
     # --- the supervisor's own thread -------------------------------------------------------
@@ -137,10 +139,10 @@ class Crew:
         does not hear they do not, from their first moment on."""
         signal.pthread_sigmask(signal.SIG_BLOCK, UNHEARD)
         while not self.is_closing:
-            for number, fate in enumerate(self.fates):
-                if fate.is_due:
-                    self._start(number, fate)
-            self._look()
+            try:
+                self._tend()
+            except Exception:  # a bug here would leave everybody waiting
+                logger.exception("processes")
             with self._changed:
                 if not self.is_closing and not any(fate.is_due for fate in self.fates):
                     self._changed.wait(LOOK_S)
@@ -149,6 +151,12 @@ class Crew:
             member.end("the harvest is over")
         for member in alive:
             member.join(GONE_S)
+
+    def _tend(self) -> None:
+        for number, fate in enumerate(self.fates):
+            if fate.is_due:
+                self._start(number, fate)
+        self._look()
 
     def _start(self, number: int, fate: Fate) -> None:
         fate.member = member = Member(number, self._hear, self._lose)
@@ -161,7 +169,7 @@ class Crew:
         """Is anybody silent or too large, and has everybody heard that it is time to stop?"""
         for member in self._alive():
             member.look(self._memory)
-            member.looks += 1
+            member.looks = 0 if member.is_heard else member.looks + 1
             if member.looks > (SILENT_LOOKS if member.is_ready else START_LOOKS):
                 member.end("it was silent")
         if self._stop.is_set() and not self._is_told:

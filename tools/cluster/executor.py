@@ -1,8 +1,9 @@
 """Works on tasks in processes of this machine: some stages there, all others in threads here.
 
-Promise: a process that dies, is silent or says what cannot be right is replaced, and what it worked
-on comes back as Died when it is certainly gone: two never work on the same. Limits, rests, traffic
-and what is to be stored stay here.
+Promise: a process that dies, is silent or says what is no message is replaced, and what it worked
+on comes back as Died when it is certainly gone: two never work on the same, unless a timeout took a
+task back, and then nothing of the first is kept. Limits, rests, traffic and what is to be stored
+stay here.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Event
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from ..engine.executor import Came, Verdict, place_of
+from ..engine.executor import Came, nobody, place_of
 from ..engine.executor import Member as Shown
 from ..engine.stage import Done, Stage, Task, Worker
 from ..engine.threads import ThreadExecutor
-from ..errors import Died, HarvestError, Interrupted, RetryLater, Unavailable
+from ..errors import Died, HarvestError, Interrupted, Unavailable
 from ..network.limits import Limits
 from ..network.traffic import Traffic
+from .cargo import Cargo, result_of
 from .crew import Crew
 from .grants import Grants
 from .member import Member, name_of
@@ -42,23 +43,11 @@ from .messages import (
     Table,
 )
 from .places import Places
-from .wire import Malformed, done_of, error_of, work_of
+from .wire import Malformed, work_of
 
 logger = logging.getLogger(__name__)
 
 LOOK_S = 0.2
-
-
-class Cargo(Protocol):
-    """What goes along with a stage's tasks, and comes home with what they found."""
-
-    def outgoing(self, task: Task) -> Any: ...
-
-    def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
-        """The records of one that is done. ValueError if that cannot be right."""
-
-    def lost(self, task: Task) -> None:
-        """Its process is gone. What that has left of it goes, too."""
 
 
 class Away(NamedTuple):
@@ -93,6 +82,8 @@ class ProcessExecutor:
         self._here = ThreadExecutor(stages, here)
         self._away = away
         there = [stage for stage in stages if stage.name in away.cargoes]
+        names = ((stage.name, stage.waiting) for stage in stages)
+        self._known = {"finished", *(name for both in names for name in both)}
         self._places = {stage.name: Places(stage, away.processes) for stage in there}
         self._at_work: dict[int, AtWork] = {}
         self._changed = Condition()  # its lock is never held while anybody else is called
@@ -204,7 +195,7 @@ class ProcessExecutor:
         with self._changed:
             tasks = self._places[stage].recalled()
         for task in tasks:
-            self._came(task.token, "", error, _nobody)
+            self._came(task.token, "", error, nobody)
 
     # --- what processes say: in a thread of each -------------------------------------------
 
@@ -234,22 +225,15 @@ class ProcessExecutor:
             begun.has_come = True
             if message.done is not None:
                 self._crew.fates[member.number].done.add()
-        self._hand_in(begun, self._result(begun.task, message))
+        cargo = self._away.cargoes[begun.task.stage.name]
+        self._hand_in(begun, result_of(begun.task, message, cargo, self._known))
 
-    def _result(self, task: Task, message: Result) -> Done | Exception:
-        cargo = self._away.cargoes[task.stage.name]
+    def _clear_up(self, task: Task) -> None:
+        """What is left of it; whoever begins it anew tries that again."""
         try:
-            if message.done is None:
-                error = error_of(message.error or {})
-                cargo.incoming(task, error, message.cargo)
-                return error
-            done = done_of(message.done)
-            return done_of(message.done, cargo.incoming(task, done, message.cargo))
-        except ValueError as error:
-            logger.error("uri=%r: %s", task.uri, error)
-            return RetryLater(f"its process answered what cannot be right: {error}")
-        except Exception as error:  # what was brought cannot be kept
-            return error
+            self._away.cargoes[task.stage.name].lost(task)
+        except Exception as error:
+            logger.warning("uri=%r: what is left of it stays: %r", task.uri, error)
 
     def _is_first(self, begun: AtWork) -> bool:
         """A task comes back once: as it ended, or because its process did."""
@@ -262,8 +246,10 @@ class ProcessExecutor:
         stage = begun.task.stage
         holder = place_of(stage.name, begun.number)
         if stage.kind == "computes":
-            self._came(begun.task.token, holder, result, _nobody)
-            self._free(begun)
+            try:
+                self._came(begun.task.token, holder, result, nobody)
+            finally:
+                self._free(begun)
         else:
             self._came(begun.task.token, holder, result, lambda _verdict: self._free(begun))
 
@@ -283,8 +269,8 @@ class ProcessExecutor:
         with self._changed:
             at_work = [each for each in self._at_work.values() if each.member is member]
         for each in filter(self._is_first, at_work):
-            with suppress(OSError):  # whoever begins it anew tries that again
-                self._away.cargoes[each.task.stage.name].lost(each.task)
+            if each.task.seconds is None:  # else somebody else has it
+                self._clear_up(each.task)
             self._hand_in(each, Died(f"the process that worked on it died: {why}"))
         if self._crew.is_hopeless():
             stages = " and ".join(self._places)
@@ -292,8 +278,7 @@ class ProcessExecutor:
 
     def _count(self, traffic: Table | None) -> None:
         if traffic is not None and self._away.traffic is not None:
-            self._away.traffic.merge(traffic)
-
-
-def _nobody(_verdict: Verdict) -> None:
-    """No place waits for this answer."""
+            try:
+                self._away.traffic.merge(traffic)
+            except ValueError as error:
+                raise Malformed(str(error)) from None

@@ -36,7 +36,7 @@ class Grants:
     def come(self, node: Hashable, reply: Reply) -> None:
         """A new node, which learns who is not well."""
         with self._lock:
-            self._held[node] = {}
+            self._held.setdefault(node, {})
         for trouble in self._limits.rests.now():
             reply(Resting(*trouble))
 

@@ -15,6 +15,7 @@ from .wire import LARGEST
 
 LENGTH = struct.Struct("!I")
 CHUNK = 1 << 18
+NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)  # Python ignores it anyway
 MOST_UNSENT = 8 * LARGEST
 GONE = "it is gone"
 
@@ -53,7 +54,8 @@ class Link:
         return self._whole()
 
     def close(self) -> None:
-        self._socket.close()
+        with self._lock:
+            self._socket.close()
 
     def _read(self) -> None:
         try:
@@ -83,13 +85,19 @@ class Link:
         return found
 
     def _flush(self) -> None:
+        """Who is gone is told by what is read: he may have said something before."""
         with self._lock:
-            del self._unsent[: self._written(self._unsent)]
+            try:
+                del self._unsent[: self._written(self._unsent)]
+            except Broken:
+                self._unsent.clear()
 
     def _written(self, content: bytes | bytearray) -> int:
         try:
-            return self._socket.send(content, socket.MSG_NOSIGNAL)
+            return self._socket.send(content, NO_SIGNAL)
         except BlockingIOError:
             return 0
+        except ConnectionError:
+            raise Broken(GONE) from None
         except OSError as error:
             raise Broken(str(error)) from None

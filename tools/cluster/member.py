@@ -50,6 +50,7 @@ class Member:
         self.since: float | None = None  # it is ready, by the wall clock
         self.memory = 0  # bytes
         self.looks = 0  # since it last said anything
+        self.is_heard = False  # what it said is being worked on
         self._heard = heard
         self._gone = gone
         self._ended: str | None = None  # why, if it was us
@@ -113,8 +114,9 @@ class Member:
         try:
             while True:
                 for content in self._link.receive(LOOK_S):
-                    self.looks = 0
+                    self.is_heard = True  # as long as we are at it: that is no silence of its own
                     self._take(decoded(content))
+                    self.is_heard, self.looks = False, 0
         except (Broken, Malformed) as error:
             why = str(error)
         except Exception as error:
@@ -125,6 +127,8 @@ class Member:
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Ready):
+            if self.is_ready:
+                raise Malformed("it begins twice")
             self.is_ready, self.since = True, time.time()
         self._heard(self, message)
 

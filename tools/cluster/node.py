@@ -34,6 +34,7 @@ from .link import Broken, Link
 from .messages import (
     FORMAT,
     Answered,
+    Back,
     Beat,
     Hello,
     Message,
@@ -142,7 +143,9 @@ class Node:
             case Work():
                 self._begin(message)
             case Permit() | Refusal() | Rested():
-                self._post.heard(message)
+                is_awaited = self._post.heard(message)
+                if isinstance(message, Permit) and not is_awaited:  # else its place is never free
+                    self._post.tell(Back(message.number, 0))
             case Resting() if self._staff.rests is not None:
                 self._staff.rests.told(message)
             case Answered(host) if self._staff.rests is not None:

@@ -8,11 +8,12 @@ from itertools import count
 from queue import Empty, SimpleQueue
 
 from ..errors import Unavailable
+from ..network.limits import PATIENCE_S
 from .link import Broken, Link
 from .messages import Message, Permit, Refusal, Rested
 from .wire import encoded
 
-ANSWER_S = 150.0  # longer than anybody waits for a turn
+ANSWER_S = 4 * PATIENCE_S  # a turn is waited for three times: a place, its bytes, its rate
 
 Reply = Permit | Refusal | Rested
 

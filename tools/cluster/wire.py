@@ -134,6 +134,8 @@ def done_of(table: Table, records: object = None) -> Done:
 
 def _found(fields: list[Any]) -> Found:
     stage, uris, priority, depth, notes, again = fields
+    if not isinstance(uris, list) or (notes is not None and len(notes) != len(uris)):
+        raise ValueError
     texts = (*uris, stage)
     if not all(is_of(each, str) for each in texts) or not is_of(again, str | None):
         raise ValueError

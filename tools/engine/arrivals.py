@@ -48,7 +48,7 @@ class _Rich(NamedTuple):
 
 @dataclass(slots=True)
 class _Ways:
-    """Each in the order in which it was found: whoever is found twice comes in as the first."""
+    """Each in the order in which it was found: who is found twice in one comes in as the first."""
 
     plain: dict[_Plain, list[str]] = field(default_factory=dict)
     rich: dict[_Rich, list[Arrival]] = field(default_factory=dict)

@@ -24,6 +24,10 @@ Came = Callable[[int, str, Done | Exception, Answer], None]
 """Called with a token, its holder (empty: nobody had begun it), the result and how to answer."""
 
 
+def nobody(_verdict: Verdict) -> None:
+    """The Answer where no place waits for one."""
+
+
 def place_of(stage: str, number: int) -> str:
     """The holder's name that stands for a place here; places are numbered from 1.
 

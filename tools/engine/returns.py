@@ -22,7 +22,7 @@ from ..errors import (
     Unavailable,
 )
 from .committer import MOST_AT_ONCE, Committer, TakenBack, Tell
-from .executor import Answer, Verdict
+from .executor import Answer, Verdict, nobody
 from .judgement import judged
 from .marks import MOST, REASON
 from .pools import Pools
@@ -40,10 +40,6 @@ Failed = Callable[[Task, str], object]
 
 def no_record(_task: Task, _reason: str) -> object:
     return None
-
-
-def _nobody(_verdict: Verdict) -> None:
-    """No place waits for this answer."""
 
 
 def _unstored(reason: str, error: Exception) -> str:
@@ -85,7 +81,7 @@ class Returns:
     def overdue(self, task: Task, error: RetryLater) -> None:
         """Somebody is still at work on it, and nobody waits for that any more."""
         if self._is_first(task):
-            self._ended(task, error, _nobody)
+            self._ended(task, error, nobody)
 
     def _is_first(self, task: Task) -> bool:
         """A task comes back once: with its result, or because that has not come."""
@@ -101,7 +97,7 @@ class Returns:
         for first in range(0, len(uris), MOST_AT_ONCE):
             some = uris[first : first + MOST_AT_ONCE]
             for task in self._pools.lease_begun(self._stage, some, len(some)):
-                self._give_up(task, reason, _nobody)
+                self._give_up(task, reason, nobody)
                 given_up += 1
         self._fill_places()
         return given_up

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from ..errors import Interrupted, Unavailable
-from .executor import Answer, Came, Member, Verdict, place_of
+from .executor import Answer, Came, Member, Verdict, nobody, place_of
 from .luggage import Luggage
 from .stage import Done, Kind, Stage, Task, Worker
 
@@ -128,7 +128,7 @@ class StageThreads:
         for thread in idle:
             thread.give(None)
         for task in unbegun:
-            self.came(task.token, "", Interrupted("recalled before anybody began"), _nobody)
+            self.came(task.token, "", Interrupted("recalled before anybody began"), nobody)
 
     def join(self, deadline: float) -> None:
         """Wait for what is at work."""
@@ -145,7 +145,7 @@ class StageThreads:
                 with self._lock:
                     self._busy.discard(thread)
                     self._numbers.add(thread.number)
-                self.came(task.token, thread.place, Unavailable(str(error)), _nobody)
+                self.came(task.token, thread.place, Unavailable(str(error)), nobody)
 
     def _next(self) -> tuple[PlaceThread, Task] | None:
         with self._lock:
@@ -248,12 +248,8 @@ class ComputingThreads(StageThreads):
         self, thread: PlaceThread, task: Task, begun: float, result: Done | Exception
     ) -> None:
         self._tell(task, begun, result)
-        self._hand_in(thread, task, result, _nobody)
+        self._hand_in(thread, task, result, nobody)
         self._free(thread)
-
-
-def _nobody(_verdict: Verdict) -> None:
-    """No place waits for this answer."""
 
 
 STAFF: Mapping[Kind, type[StageThreads]] = {"waits": StageThreads, "computes": ComputingThreads}

@@ -14,10 +14,11 @@ if __name__ == "__main__":  # what follows takes a while: nobody is to be left b
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..add import Attachment
+from ..add import KINDS, Attachment, Media
 from ..base.config import build, table_of
 from ..base.program import module_command
 from ..cluster.executor import Away, ProcessExecutor
@@ -96,15 +97,20 @@ def _checked(owner: str, cargo: Any) -> Draft:
     try:
         draft = draft_of(cargo["draft"])
         texts = [cargo[key] for key in ("text", "time")]
-        paths = [each.path.rpartition("/")[0].rpartition("/")[0] for each in draft.media]
+        are_its_own = all(_is_of(owner, each) for each in draft.media)
     except (TypeError, KeyError, AttributeError):
         raise ValueError("what was found is no draft") from None
-    folder = media_folder(owner)
-    if draft.owner != owner or any(path != folder for path in paths):
+    if draft.owner != owner or not are_its_own:
         raise ValueError("what was found is of somebody else")
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("what was found is no draft")
     return draft
+
+
+def _is_of(owner: str, media: Media) -> bool:
+    place = PurePosixPath(media.path)
+    folder = f"{media_folder(owner)}/{media.kind}"
+    return media.kind in KINDS and str(place.parent) == folder and place.name != ".."
 
 
 def setup_of(settings: Settings) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """How often, how many at once and how fast a host is asked, and when not at all.
 
 Promise: a host gets no more than its limits allow, over a restart too where a limit is for a day;
-a host that rests is not asked. Nobody waits here for longer than a minute: who would have to is
-told when to come back, and stopping ends every wait.
+a host that rests is not asked. Nobody waits here for longer than a minute for a place, nor for its
+bytes or its rate: who would have to is told when to come back, and stopping ends every wait.
 """
 
 from __future__ import annotations

@@ -136,7 +136,8 @@ class Progress:
 
     def _at_work(self, stage: Stage, active: int) -> tuple[str, str]:
         """If all of a stage make a pause, and what else is to be told of its workers."""
-        paused, at_work = len(self._paused_slots().get(stage.name, ())), f"{active} at work"
+        paused = len(self._paused_slots().get(stage.name, ()))
+        at_work = f"{min(active, stage.workers)} at work"  # the next ones may lie ready
         if paused == stage.workers:
             return "paused", at_work if active else ""
         return "", f"{at_work}, {paused} paused" if paused else at_work if active else ""

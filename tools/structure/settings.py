@@ -3,12 +3,12 @@ parser may take."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..base.bounds import DAY_S, bounded
+from ..base.processor import cores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,4 +31,4 @@ class StructureSettings:
 
     @property
     def cores(self) -> int:
-        return self.workers or len(os.sched_getaffinity(0))
+        return self.workers or cores()
