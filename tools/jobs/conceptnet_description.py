@@ -102,11 +102,19 @@ class ConceptnetDescription(Description):
         return replace(settings, seeds=tuple(seed.concept for seed in seeds))
 
     def stages(self, settings: Settings) -> Sequence[Stage]:
-        """A walk of limited depth needs true distances, so it goes level by level."""
+        """A walk of limited depth needs true distances, so it goes level by level. The next task
+        lies ready for each worker: the disk takes a tenth of the time that a page does."""
         order: Order = "fifo" if settings.depth is None else "levels"
         kind: Kind = "computes" if settings.worker_processes else "waits"
         return (
-            Stage("fetch", settings.fetch_workers, order, settings.limit),
+            Stage(
+                "fetch",
+                settings.fetch_workers,
+                order,
+                settings.limit,
+                kind="computes",
+                portion=2,
+            ),
             Stage("extend", settings.extend_workers, folder=settings.media, kind=kind, portion=2),
         )
 
