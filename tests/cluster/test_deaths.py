@@ -16,6 +16,7 @@ from threading import Event, Thread
 import pytest
 
 from tests.cluster.test_executor import NoCargo, away
+from tests.cluster.workers import workers
 from tests.engine.executor_contract import PLACES, STAGE, Arrival, Scene, until
 from tests.support.chance import any_seed
 from tools.base.resident import descendants
@@ -61,7 +62,7 @@ def test_who_dies_is_replaced_and_only_what_it_worked_on_comes_back_as_died(
 def test_those_in_other_processes_go_on(scene: Scene) -> None:
     scene.give(PLACES, "waiting")  # two in the one, one in the other
     until(lambda: scene.at_work() == PLACES, "all are at work")
-    os.kill(next(descendants(os.getpid())), signal.SIGKILL)
+    os.kill(next(workers()), signal.SIGKILL)
     until(lambda: bool(scene.arrivals), "somebody is gone")
     scene.open_gate()
     lost = died(scene.wait_for(PLACES))
@@ -111,7 +112,7 @@ def test_kills_at_random_lose_nothing_and_double_nothing(scene: Scene) -> None:
     while len(scene.arrivals) - given_again < len(wanted):
         assert time.monotonic() < deadline
         time.sleep(chance.uniform(0.0, 0.3))
-        if kills < 10 and (pids := list(descendants(os.getpid()))):
+        if kills < 10 and (pids := list(workers())):
             os.kill(chance.choice(pids), signal.SIGKILL)
             kills += 1
         lost = [each for each in scene.arrivals if not isinstance(each.result, Done)]
@@ -188,6 +189,6 @@ def test_what_kills_its_process_comes_last_then_alone_then_fails(
 def test_a_harvest_has_nobody_left_when_it_is_closed(scene: Scene) -> None:
     scene.give(PLACES, "waiting")
     until(lambda: scene.at_work() == PLACES, "they are at work")
-    pids = list(descendants(os.getpid()))
+    pids = list(workers())
     scene.executor.close(0.0)
     assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)

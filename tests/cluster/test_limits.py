@@ -9,7 +9,7 @@ import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -18,10 +18,10 @@ import pytest
 import requests
 
 from tests.cluster.test_executor import NoCargo
+from tests.cluster.workers import workers
 from tests.engine.executor_contract import Scene, until
 from tests.support.chance import any_seed
 from tests.support.worlds.faults import FaultServer
-from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
 from tools.engine.executor import processes_of
 from tools.engine.stage import Done, Stage, Task
@@ -163,7 +163,7 @@ def test_so_it_is_under_load_while_processes_are_killed(asking: MakeAsking, path
         while len(scene.arrivals) - given_again < count:
             assert time.monotonic() < deadline
             time.sleep(chance.uniform(0.1, 0.5))
-            if scene.arrivals and kills < 6 and (pids := list(workers())):
+            if scene.arrivals and kills < 6 and (pids := list(workers("tests.cluster.asking"))):
                 os.kill(chance.choice(pids), signal.SIGKILL)
                 kills += 1
             lost = [each for each in list(scene.arrivals) if not isinstance(each.result, Done)]
@@ -174,13 +174,6 @@ def test_so_it_is_under_load_while_processes_are_killed(asking: MakeAsking, path
     assert most_in_a_second(times) <= most * 1.1 + 1
 
 
-def workers() -> Iterator[int]:
-    for pid in descendants(os.getpid()):
-        with suppress(OSError):
-            if b"tests.cluster.asking" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                yield pid
-
-
 def test_a_place_is_the_processs_own_until_it_dies(asking: MakeAsking, server: FaultServer) -> None:
     scene = asking(Limit(at_once=1))
     scene.ask("/hang", 1)
@@ -188,7 +181,7 @@ def test_a_place_is_the_processs_own_until_it_dies(asking: MakeAsking, server: F
     scene.ask("/ok", 4)
     time.sleep(0.5)
     assert len(server.requests) == 1, "there is one place"
-    for pid in list(descendants(os.getpid())):
+    for pid in list(workers("tests.cluster.asking")):
         os.kill(pid, signal.SIGKILL)
     until(lambda: len(scene.arrivals) == 5, "all come back")
     assert any(isinstance(each.result, Died) for each in scene.arrivals)

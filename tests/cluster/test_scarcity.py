@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.test_executor import COMMAND, NoCargo, away
+from tests.cluster.workers import workers
 from tests.engine.executor_contract import PLACES, STAGE, Scene, until
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
@@ -65,7 +66,7 @@ def test_without_a_thread_to_listen_to_a_process_it_is_ended_and_tried_again(
     scene.give(PLACES)
     assert all(isinstance(each.result, Done) for each in scene.wait_for(PLACES))
     assert refusing.refused == 2
-    until(lambda: len(list(descendants(os.getpid()))) == 2, "nobody is left of those")
+    until(lambda: len(list(workers())) == 2, "nobody is left of those")
 
 
 class Spoilt(NoCargo):
@@ -101,7 +102,7 @@ def test_what_cannot_be_kept_comes_back_with_the_reason_and_ends_nobody(tmp_path
         scene.give(5)
         results = [each.result for each in scene.wait_for(5)]
         assert [type(each) for each in results if not isinstance(each, Done)] == [PermissionError]
-        assert len(list(descendants(os.getpid()))) == 1
+        assert len(list(workers())) == 1
     finally:
         scene.executor.close(10.0)
 
@@ -124,7 +125,7 @@ def test_whoever_asks_what_all_threads_do_ends_nobody(
 ) -> None:
     scene.give(PLACES, "waiting")
     until(lambda: scene.at_work() == PLACES, "they are at work")
-    for pid in descendants(os.getpid()):
+    for pid in workers():
         os.kill(pid, signal.SIGQUIT)
     scene.open_gate()
     assert all(isinstance(each.result, Done) for each in scene.wait_for(PLACES))
