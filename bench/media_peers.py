@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from bench.child import said_by
 from bench.fetch import environment
 from bench.media_extend import now, since
 from bench.media_images import image_path, image_url
@@ -33,7 +34,6 @@ PEER_HOME = Path.home() / ".cache" / "sheaf" / "img2dataset-venv"
 PEER_PROCESSES = 2
 PEER_SHARDS = 4
 CHUNK = 65536
-LONGEST_RUN_S = 1800
 
 AS_THEY_ARE = ("--skip_reencode=True", "--disable_all_reencoding=True")
 KEPT = ("--resize_mode=no", "--skip_reencode=True", "--extract_exif=False")
@@ -63,21 +63,7 @@ class Pace(NamedTuple):
 
 
 def finished(command: Sequence[str], folder: Path) -> str:
-    surroundings = environment() | {"NO_ALBUMENTATIONS_UPDATE": "1"}
-    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=surroundings,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_RUN_S,
-    )
-    if done.returncode:
-        said = (done.stdout + done.stderr)[-2000:]
-        raise RuntimeError(f"{' '.join(command[:4])} ended with {done.returncode}: {said}")
-    return done.stdout
+    return said_by(command, folder, environment() | {"NO_ALBUMENTATIONS_UPDATE": "1"})
 
 
 def check_files(folder: Path, place: Place, is_same: bool = True) -> None:

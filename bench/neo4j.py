@@ -12,7 +12,6 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 from neo4j import Driver, GraphDatabase, ManagedTransaction
 
+from bench.child import said_by
 from bench.report import RUNS, Bar, Row, Say, shown
 from bench.server import concept
 from tools.add import Adder, Entity, Page, Relation, endpoints
@@ -46,7 +46,6 @@ SMALL_PAGES = 8_000
 WARM_PAGES = 4_000
 WARM_SLOW_PAGES = 500
 BARE_SIZES = (1_000, 5_000, 20_000)  # relations in a transaction of the bare loop
-LONGEST_RUN_S = 1800
 
 
 class World(NamedTuple):
@@ -328,19 +327,7 @@ def script(*arguments: str) -> str:
 
 
 def in_process(command: Sequence[str], folder: Path, **more: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment() | more,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_RUN_S,
-    )
-    if done.returncode:
-        said = (done.stdout + done.stderr)[-2000:]
-        raise RuntimeError(f"{command[1]} {command[2]} ended with {done.returncode}: {said}")
-    return done.stdout
+    return said_by(command, folder, environment() | more)
 
 
 def environment() -> dict[str, str]:

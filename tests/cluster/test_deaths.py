@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
@@ -28,16 +27,6 @@ from tools.engine.job import Description, Job
 from tools.engine.marks import MOST
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import Died, Unavailable
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    scene = Scene(ProcessExecutor([STAGE], {}, away(), Event()), tmp_path)
-    try:
-        yield scene
-    finally:
-        scene.open_gate()
-        scene.executor.close(10.0)
 
 
 def died(arrivals: list[Arrival]) -> list[Arrival]:

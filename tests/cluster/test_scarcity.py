@@ -6,29 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 
-from tests.cluster.test_executor import COMMAND, NoCargo, away
+from tests.cluster.test_executor import COMMAND, NoCargo
 from tests.cluster.workers import workers
 from tests.engine.executor_contract import PLACES, STAGE, Scene, until
 from tools.base.resident import descendants
 from tools.cluster.executor import Away, ProcessExecutor
 from tools.engine.stage import Done, Task
 from tools.errors import HarvestError, Unavailable
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    scene = Scene(ProcessExecutor([STAGE], {}, away(), Event()), tmp_path)
-    try:
-        yield scene
-    finally:
-        scene.executor.close(10.0)
 
 
 class NoMoreThreads:

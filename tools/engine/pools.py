@@ -14,10 +14,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from . import statements as sql
 from .arrivals import Arrivals, Entered
 from .leases import Leases
-from .marks import MOST, REASON
+from .marks import MOST
 from .moves import FAILED, aim_of, found_by, row_of
 from .notes import REMEMBER
 from .pool import Pool
@@ -213,15 +212,6 @@ class Pools(Reopening):
             if task := self._leases.task_of(uri):
                 return task.stage.active
             return self._register.pool_of(uri)
-
-    def killers(self) -> Iterator[Task]:
-        """What is in `failed` because its process died with it again and again: nobody could bring
-        that home. The tasks are handed out to nobody."""
-        for stage in self._stages.values():
-            with self.changed:
-                waited = self._register.ids[stage.waiting]
-                rows = self._register.read(sql.KILLERS, REASON, waited)
-            yield from self._leases.make(stage, rows)
 
     def uris(self, pool: str) -> Iterator[str]:
         """Every URI of a pool in the order of discovery, as of when each thousand is read."""

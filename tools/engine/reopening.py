@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from . import statements as sql
+from .leases import Leases
+from .marks import REASON
 from .notes import Notes
 from .rows import Register
-from .stage import Stage
+from .stage import Stage, Task
 from .statefile import as_json
 from .waiting import Waiting
 
@@ -28,6 +30,7 @@ class LaneWaiting(NamedTuple):
 
 
 class Reopening(Notes):
+    _leases: Leases
     _waiting: Waiting
     _stages: dict[str, Stage]
 
@@ -99,6 +102,15 @@ class Reopening(Notes):
                 LaneWaiting(lane, waiting, self._waiting.ready_at(stage, lane))
                 for lane, waiting in rows
             ]
+
+    def killers(self) -> Iterator[Task]:
+        """What is in `failed` because its process died with it again and again: nobody could bring
+        that home. The tasks are handed out to nobody."""
+        for stage in self._stages.values():
+            with self.changed:
+                waited = self._register.ids[stage.waiting]
+                rows = self._register.read(sql.KILLERS, REASON, waited)
+            yield from self._leases.make(stage, rows)
 
     # --- inside ----------------------------------------------------------------------------
 
