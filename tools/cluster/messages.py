@@ -44,10 +44,12 @@ class Stop(NamedTuple):
 
 
 class Permit(NamedTuple):
-    """The host may be asked, once, until this moment of the clock that all here share."""
+    """The host may be asked, once, for so many seconds from when it was granted; whoever asked for
+    it knows when that was: so long it was waited for. Clocks of several machines do not agree."""
 
     number: int
-    until: float
+    waited_s: float
+    good_s: float
 
 
 class Refusal(NamedTuple):
@@ -61,7 +63,7 @@ class Resting(NamedTuple):
     host: str
     seconds: float
     reason: str
-    since: float  # it has not been well
+    ill_s: float  # so long it has not been well
 
 
 class Rested(NamedTuple):
@@ -83,6 +85,8 @@ class Result(NamedTuple):
     """What became of a task: done or an error, never both."""
 
     token: int
+    stage: str
+    uri: str
     done: Table | None
     error: Table | None
     cargo: Any
