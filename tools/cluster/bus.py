@@ -1,8 +1,8 @@
 """A connection to the server that carries all messages between machines.
 
-Promise: nothing here waits but `start` and `call`, and those not for ever; a connection that is lost
-comes back by itself, however long that takes. What is said meanwhile is not kept: whoever must be
-heard says it again.
+Promise: nothing here waits but `start` and `call`, and those not for ever; a connection that is
+lost comes back by itself, however long that takes. What is said meanwhile is not kept: whoever must
+be heard says it again.
 Limit: its callbacks are called in a thread of its own, and must not wait.
 """
 
@@ -97,7 +97,8 @@ class Bus:
 
     @property
     def client(self) -> Client:
-        assert self._client is not None, "start it first"
+        if self._client is None:
+            raise Unavailable("the cluster's server was never reached")
         return self._client
 
     def close(self) -> None:

@@ -43,10 +43,18 @@ class Grants:
             reply(_told(trouble))
 
     def gone(self, node: Hashable) -> None:
+        self.taken_from(node)()
+
+    def taken_from(self, node: Hashable) -> Callable[[], None]:
+        """It gets no more; to be called when it certainly asks nobody any more."""
         with self._lock:
             held = self._held.pop(node, {})
-        for turn, begun in held.values():
-            turn.give_back(begun, 0)
+
+        def give_back() -> None:
+            for turn, begun in held.values():
+                turn.give_back(begun, 0)
+
+        return give_back
 
     def heard(
         self, node: Hashable, message: Ask | Again | Back | Pause | Answered, reply: Reply
