@@ -21,7 +21,8 @@ import nats
 import zstandard
 
 from ..errors import Unavailable, Unreachable
-from .join_file import Join, tls_of
+from .join_file import Join, host_and_port, tls_of
+from .subjects import inbox_prefix
 from .wire import LARGEST, Malformed
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Bus:
             self.call(self._connect(heard), CONNECT_S + 5)
         except Exception as error:
             self.close()
-            place = f"{self._join.address}:{self._join.port}"
+            place = host_and_port(self._join.address, self._join.port)
             reason = str(error) or type(error).__name__
             raise Unreachable(
                 f"the cluster's server at {place} cannot be reached ({reason}): start it with "
@@ -115,10 +116,10 @@ class Bus:
     async def _connect(self, heard: Mapping[str, Heard]) -> None:
         join = self._join
         self._client = await nats.connect(
-            f"tls://{join.address}:{join.port}",
+            join.url,
             name=join.name,
             tls=tls_of(join),
-            inbox_prefix=f"_INBOX_{join.name}".encode(),
+            inbox_prefix=inbox_prefix(join.name).encode(),
             connect_timeout=int(CONNECT_S),
             reconnect_time_wait=1,
             max_reconnect_attempts=-1,

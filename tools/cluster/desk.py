@@ -40,7 +40,7 @@ from .messages import (
 )
 from .reception import Reception
 from .roster import Roster
-from .subjects import FROM_ANYBODY, TURNS_OF_ANYBODY, speaker, told_to
+from .subjects import SAY, TURN, from_node, speaker, to_node
 from .wire import Malformed, decoded, encoded
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Desk:
         self._given_back: list[tuple[float, Callable[[], None]]] = []
 
     def open(self) -> None:
-        self._bus.start({FROM_ANYBODY: self._said, TURNS_OF_ANYBODY: self._turn})
+        self._bus.start({from_node("*", SAY): self._said, from_node("*", TURN): self._turn})
         self._thread.start()
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Desk:
             self._grants.heard(node, asked, lambda reply: self._reply(node, reply))
 
     def _reply(self, node: str, message: Message) -> None:
-        self._bus.say(told_to(node), packed(encoded(message)))
+        self._bus.say(to_node(node), packed(encoded(message)))
 
     # --- its own thread --------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """What was handed out to nodes, and which verdicts were told.
 
-Promise: each task is in here from when it is given until its verdict is known; what is brought twice
-gets the same verdict twice. Limit: `NodeExecutor` has the lock.
+Promise: each task is in here from when it is given until its verdict is known; what is brought
+twice gets the same verdict twice. Limit: `NodeExecutor` has the lock.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ class HandedOut:
     def unbegun(self, stage: str, in_hand: Collection[int]) -> list[Given]:
         """Those that no node says it has, and whose result has not come."""
         return [
-            each
-            for each in self.of(stage)
-            if not each.came_from and each.task.token not in in_hand
+            each for each in self.of(stage) if not each.came_from and each.task.token not in in_hand
         ]
 
     def see(self, in_hand: Iterable[tuple[int, str]]) -> None:
@@ -87,6 +85,4 @@ class HandedOut:
 
     def unseen_for(self, seconds: float) -> list[Given]:
         before = time.monotonic() - seconds
-        return [
-            each for each in self._given.values() if not each.came_from and each.seen < before
-        ]
+        return [each for each in self._given.values() if not each.came_from and each.seen < before]

@@ -30,7 +30,7 @@ from .handed_out import Given, HandedOut
 from .messages import Goodbye, Judged, Message, Result, Stop
 from .roster import Roster
 from .scope import Scope
-from .subjects import ALL, told_to
+from .subjects import TO_ALL, to_node
 from .task_queue import TaskQueue
 from .wire import encoded, work_of
 
@@ -86,7 +86,7 @@ class NodeExecutor:
         if limits is None:
             return None
         most = sum(stage.workers for stage in self._stages.values())
-        return Grants(limits, most, lambda message: self._say(ALL, message))
+        return Grants(limits, most, lambda message: self._say(TO_ALL, message))
 
     def begin(self, pools: Pools) -> None:
         """The pools are open: nodes may come. Unreachable if the server is not there."""
@@ -143,7 +143,7 @@ class NodeExecutor:
             self._here.rest(stage, numbers)
 
     def members(self) -> Sequence[Member]:
-        nodes = self.roster.shown(self._out.at_work(), self._pools.custody.numbers)
+        nodes = self.roster.shown(self._out.at_work(), self._pools.custody.numbers())
         there = [Member(each.name, {}, {}, node=each) for each in nodes]
         return [*self._here.members(), *there]
 
@@ -155,7 +155,7 @@ class NodeExecutor:
         while len(self._out) and (left := deadline - time.monotonic()) > 0:
             self._closing.wait(min(left, LOOK_S))
         self._closing.set()
-        self._say(ALL, Goodbye(not self._stop.is_set()))
+        self._say(TO_ALL, Goodbye(not self._stop.is_set()))
         if self._watch.ident is not None:
             self._watch.join(2 * LOOK_S)
         self._desk.close()
@@ -276,7 +276,7 @@ class NodeExecutor:
     # --- for the desk ----------------------------------------------------------------------
 
     def tell(self, node: str, message: Message) -> None:
-        self._say(told_to(node), message)
+        self._say(to_node(node), message)
 
     def changed(self) -> None:
         """There are more places, or fewer."""
@@ -311,7 +311,7 @@ class NodeExecutor:
             try:
                 if self._stop.is_set() and not is_told:
                     is_told = True
-                    self._say(ALL, Stop())
+                    self._say(TO_ALL, Stop())
                 if was_quiet and time.monotonic() >= self._quiet_until:
                     was_quiet = False
                     self.changed()
@@ -352,4 +352,3 @@ class NodeExecutor:
                 with self._lock:
                     self._out.end(each.task.token)
         return [each for each in given if each.task.token in leased]
-

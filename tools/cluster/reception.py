@@ -83,7 +83,9 @@ def _other_code(ours: Mapping[str, str], theirs: object) -> str | None:
 
 
 def _unfit(join: Join) -> str | None:
-    mend = "bring it to the same version as the coordinator (git pull, make run), and start it again"
+    mend = (
+        "bring it to the same version as the coordinator (git pull, make run), and start it again"
+    )
     if join.format != FORMAT:
         return f"it speaks format {join.format}, we speak {FORMAT}: {mend}"
     if join.version != VERSION:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -88,8 +88,11 @@ class Roster:
             if seen is None or seen.join.session != pulse.session or not seen.agreed:
                 return None
             before, was_silent = seen.places, seen.is_silent
-            now = {stage: min(n, seen.agreed[stage]) for stage, n in _numbers(pulse.places).items()
-                   if stage in seen.agreed}
+            now = {
+                stage: min(n, seen.agreed[stage])
+                for stage, n in _numbers(pulse.places).items()
+                if stage in seen.agreed
+            }
             seen.places, seen.sight = now, pulse.sight
             seen.tokens = frozenset(each for each in pulse.tokens if isinstance(each, int))
             seen.heard, seen.heard_at = time.monotonic(), time.time()
@@ -123,7 +126,9 @@ class Roster:
         if self.custody is not None:
             self.custody.seen(name, seen.join.version, json.dumps(seen.agreed))
 
-    def shown(self, at_work: Mapping[str, int], waiting: Callable[[], Mapping[str, int]]) -> list[Node]:
+    def shown(
+        self, at_work: Mapping[str, int], waiting: Callable[[], Mapping[str, int]]
+    ) -> list[Node]:
         owners = waiting()
         return [self._shown(each, at_work, owners) for each in list(self._nodes.values())]
 

@@ -13,7 +13,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, RetentionPolicy, StorageType,
 from nats.js.errors import NotFoundError
 
 from .bus import Bus
-from .subjects import STREAM, consumer_at, task_at, task_of_stage
+from .subjects import STREAM, STREAM_SUBJECTS, at_consumer, at_subject, task_subject
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
@@ -38,15 +38,15 @@ class TaskQueue:
         """What only this node can do has a queue of its own."""
         if node not in self._nodes:
             self._nodes.add(node)
-            self._bus.call(self._consume(consumer_at(node), task_at(node, "*")))
+            self._bus.call(self._consume(at_consumer(node), at_subject(node, "*")))
 
     def send(self, stage: str, content: bytes, node: str = "") -> None:
-        self._bus.say(task_at(node, stage) if node else task_of_stage(stage), content)
+        self._bus.say(at_subject(node, stage) if node else task_subject(stage), content)
 
     def take_back(self, stage: str) -> None:
         """What no node has begun goes."""
-        self._bus.call(self._purge(task_of_stage(stage)))
-        self._bus.call(self._purge(task_at("*", stage)))
+        self._bus.call(self._purge(task_subject(stage)))
+        self._bus.call(self._purge(at_subject("*", stage)))
 
     def number(self, stage: str) -> int:
         """Of those that no node has been given."""
@@ -61,7 +61,7 @@ class TaskQueue:
     async def _make(self) -> None:
         config = StreamConfig(
             name=STREAM,
-            subjects=[task_of_stage("*"), task_at("*", "*")],
+            subjects=list(STREAM_SUBJECTS),
             retention=RetentionPolicy.WORK_QUEUE,
             storage=StorageType.MEMORY,
         )
@@ -71,9 +71,9 @@ class TaskQueue:
         except NotFoundError:
             await self._stream.add_stream(config)
         for stage in self._stages:
-            await self._consume(stage, task_of_stage(stage))
+            await self._consume(stage, task_subject(stage))
         for node in self._nodes:
-            await self._consume(consumer_at(node), task_at(node, "*"))
+            await self._consume(at_consumer(node), at_subject(node, "*"))
 
     async def _consume(self, name: str, subject: str) -> None:
         config = ConsumerConfig(
