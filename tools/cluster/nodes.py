@@ -247,22 +247,24 @@ class NodeExecutor:
         task.holder = task.holder or node
         cargo = self._abroad.cargoes[task.stage.name]
         result = result_of(task, message, cargo, self._known)
+        has_files = cargo.has_files(message.cargo)
         if isinstance(result, Done):
             self._scope.answered(task.stage.name)
             if seen is not None:
                 seen.done.add()
-            if cargo.has_files(message.cargo):
+            if has_files:
                 result = replace(result, kept_at=node)
-        elif cargo.has_files(message.cargo):
-            self._pools.custody.keep_at(task.uri, node)
-        if isinstance(result, Exception):
+        else:
             result, hold = self._scope.judged(node, task.stage.name, result)
             if hold is not None:
                 self.tell(node, hold)
-        self._came(task.token, node, result, self._answer(node, task.token, message.token))
+        ways = task.token, message.token, task.uri, has_files
+        self._came(task.token, node, result, self._answer(node, *ways))
 
-    def _answer(self, node: str, token: int, told: int) -> Answer:
+    def _answer(self, node: str, token: int, told: int, uri: str, has_files: bool) -> Answer:
         def answer(verdict: Verdict) -> None:
+            if verdict == "again" and has_files:
+                self._pools.custody.keep_at(uri, node)
             with self._lock:
                 self._out.end(token)
                 self._out.remember(told, node, verdict)
@@ -295,6 +297,12 @@ class NodeExecutor:
 
     def shipped(self, node: str, owners: Sequence[str]) -> None:
         self._pools.custody.release(node, owners)
+
+    def is_open(self, token: int) -> bool:
+        """Does anybody wait for what becomes of it?"""
+        with self._lock:
+            given = self._out.get(token)
+            return given is not None and not given.came_from
 
     def _say(self, subject: str, message: Message) -> None:
         self._bus.say(subject, packed(encoded(message)))

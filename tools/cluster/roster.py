@@ -126,10 +126,8 @@ class Roster:
         if self.custody is not None:
             self.custody.seen(name, seen.join.version, json.dumps(seen.agreed))
 
-    def shown(
-        self, at_work: Mapping[str, int], waiting: Callable[[], Mapping[str, int]]
-    ) -> list[Node]:
-        owners = waiting()
+    def shown(self, at_work: Mapping[str, int], owners: Mapping[str, int]) -> list[Node]:
+        """`at_work` are tasks, `owners` those whose files it has, by node."""
         return [self._shown(each, at_work, owners) for each in list(self._nodes.values())]
 
     def _shown(self, seen: Seen, at_work: Mapping[str, int], owners: Mapping[str, int]) -> Node:
