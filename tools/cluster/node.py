@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Event, get_ident
 from typing import TYPE_CHECKING
 
 from ..base.version import VERSION
@@ -29,6 +31,7 @@ from .messages import (
     Answered,
     Back,
     Drain,
+    Finish,
     Found,
     Goodbye,
     Hold,
@@ -43,6 +46,7 @@ from .messages import (
     Refused,
     Rested,
     Resting,
+    Shipped,
     Stop,
     Table,
     Unknown,
@@ -52,7 +56,7 @@ from .messages import (
 from .pending import Pending
 from .post import IS_OPEN, Post
 from .program import program_digest
-from .staff import Hire, Sight
+from .staff import Beside, Hire
 from .subjects import SAY, TO_ALL, TURN, from_node, to_node
 from .wire import Malformed, decoded, encoded
 
@@ -66,24 +70,26 @@ PULSE_S = 2.0
 JOIN_S = 3.0  # how often a coordinator is looked for
 PENDING = "pending.db"
 
-Item = Message | tuple[Work, str, int]
+NOTED_S = 30.0
+MOST_OWNERS = 1000  # in one message
+
+Item = Message | tuple[Work, str, int] | Callable[[], None]
 
 
 class Node:
-    """`hire` makes the staff for a harvest; `ended` is called when one is over, before the next:
-    with the engagement, and whether all is done."""
+    """`hire` makes the staff for a harvest; `keys` are those of providers that it has."""
 
     def __init__(
         self,
         key: Key,
         hire: Hire,
         state: Path,
-        keys: Mapping[str, bool],
-        sight: Sight,
-        ended: Callable[[Engagement, bool], None],
+        keys: Collection[str],
+        beside: Beside,
     ) -> None:
         self.name = key.name
-        self._hire, self._keys, self._sight, self._ended = hire, dict(keys), sight, ended
+        self._hire, self._keys, self._beside = hire, keys, beside
+        self._main = get_ident()
         self._session = uuid.uuid4().hex
         self._inbox: SimpleQueue[Item] = SimpleQueue()
         self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
@@ -94,10 +100,12 @@ class Node:
         self._next_join = self._next_pulse = 0.0
         self._leaves_at: float | None = None  # not later
         self.is_draining = False
-        self.waiting_for: dict[int, SimpleQueue[Noted]] = {}
+        self._numbers = count(1)
+        self._noting: dict[int, SimpleQueue[Noted]] = {}
 
     def run(self, leave: Event, grace_s: float) -> None:
         """Until `leave` is set, the node is drained, or it is refused: that is a UsageError."""
+        self._main = get_ident()
         self._bus.start(
             {to_node(self.name): self._told, TO_ALL: self._told, self._hands.subject: self._pulled}
         )
@@ -127,8 +135,38 @@ class Node:
             return work is None or work.is_idle or time.monotonic() > self._leaves_at
         return self.is_draining and (work is None or work.is_idle)
 
-    def say_to_coordinator(self, message: Message) -> None:
-        self._say(message)
+    # --- for whoever ships, in a thread of its own -----------------------------------------
+
+    def at_quiet_point(self, work: Callable[[], None]) -> None:
+        """Do this while no verdict is being obeyed, and so nobody writes into the books."""
+        done: Future[None] = Future()
+
+        def errand() -> None:
+            if done.set_running_or_notify_cancel():
+                try:
+                    work()
+                    done.set_result(None)
+                except Exception as error:
+                    done.set_exception(error)
+
+        if get_ident() == self._main:
+            errand()
+        else:
+            self._inbox.put(errand)
+        done.result(NOTED_S)
+
+    def arrived(self, owners: Sequence[str]) -> None:
+        """Their files are safe: the coordinator has noted it when this returns."""
+        for first in range(0, len(owners), MOST_OWNERS):
+            number, noted = next(self._numbers), SimpleQueue[Noted]()
+            self._noting[number] = noted
+            try:
+                self._say(Shipped(number, list(owners[first : first + MOST_OWNERS])))
+                noted.get(timeout=NOTED_S)
+            except Empty:
+                raise Unavailable("the coordinator does not answer: it is told later") from None
+            finally:
+                del self._noting[number]
 
     # --- the bus's thread: nothing here waits ----------------------------------------------
 
@@ -143,7 +181,7 @@ class Node:
                 if isinstance(told, Permit) and not is_awaited:  # else its place is never free
                     self._post.tell(Back(told.number, 0))
             case Noted(number):
-                if (waiting := self.waiting_for.get(number)) is not None:
+                if (waiting := self._noting.get(number)) is not None:
                     waiting.put(told)
             case _:
                 self._inbox.put(told)
@@ -185,19 +223,20 @@ class Node:
             self._next_pulse = now + PULSE_S
             self._say(self._pulse(work))
         self._hands.still()
+        self._beside.tick(work)
         if self._bus.is_connected:
             if not self.is_draining:
                 work.pull()
             work.say_again()
 
     def _join(self) -> None:
-        is_there = {name: True for name, has_it in self._keys.items() if has_it}
-        own = FORMAT, VERSION, program_digest(), self._session, is_there, time.time()
+        keys = dict.fromkeys(self._keys, True)
+        own = FORMAT, VERSION, program_digest(), self._session, keys, time.time()
         self._say(Join(*own))
 
     def _pulse(self, work: Engagement) -> Pulse:
         places = {} if self.is_draining else work.open_places()
-        sight: Table = {**self._sight(), "held": work.held}
+        sight: Table = {**self._beside.sight(), "held": work.held}
         traffic = None if work.staff.traffic is None else work.staff.traffic.drained()
         return Pulse(self._session, list(work.tokens()), dict(places), sight, traffic)
 
@@ -226,6 +265,8 @@ class Node:
                 work.hold_for(stage, seconds, reason)
             case Stop() if work is not None:
                 work.begin_to_stop()
+            case Finish():
+                self._beside.finish()
             case Drain():
                 self.is_draining = True
             case Goodbye(is_over) if work is not None:
@@ -234,6 +275,8 @@ class Node:
                 work.staff.rests.told(item)
             case Answered(host) if work is not None and work.staff.rests is not None:
                 work.staff.rests.told_well(host)
+            case _ if callable(item):
+                item()
             case _:
                 pass  # from another life, or for one
 
@@ -267,7 +310,7 @@ class Node:
         if work is None:
             return
         work.begin_to_stop()
-        self._ended(work, is_over)
+        self._beside.ended(is_over)
         work.close()
         self._next_join = 0.0
 

@@ -27,7 +27,7 @@ from .cargo import result_of
 from .desk import Desk
 from .grants import Grants
 from .handed_out import Given, HandedOut
-from .messages import Goodbye, Judged, Message, Result, Stop
+from .messages import Finish, Goodbye, Judged, Message, Result, Stop
 from .roster import Roster
 from .scope import Scope
 from .subjects import TO_ALL, to_node
@@ -41,6 +41,7 @@ QUIET_S = 2.0  # after a start: what nodes had from the life before comes home f
 LOOK_S = 1.0
 LOST_S = 30.0  # so long nobody has had it, and it is in no queue
 LOST_WITH_QUEUE_S = 6.0  # if the queue itself was lost
+UNMOVED_S = 300.0  # so long nothing is shipped before nobody is waited for
 AWAY_S = 60.0  # until a task whose files lie on a silent node is looked at again
 
 
@@ -162,6 +163,20 @@ class NodeExecutor:
         self._bus.close()
         if self._grants is not None:
             self._grants.close()
+
+    def finish(self) -> None:
+        """All is done: nodes ship what they have. Whoever gets nowhere for a while is not waited
+        for; nor is anybody when the user has had enough."""
+        self._say(TO_ALL, Finish())
+        left, moved = -1, time.monotonic()
+        while waiting := [each for each in self.roster.awake() if not each.sight.get("is_finished")]:
+            now = sum(each.number("waiting_bytes") for each in waiting)
+            if now != left:
+                left, moved = now, time.monotonic()
+            if time.monotonic() - moved > UNMOVED_S or self._stop.wait(LOOK_S):
+                names = ", ".join(each.name for each in waiting)
+                logger.warning("not all of the files of %s are shipped yet", names)
+                return
 
     # --- handing out -----------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..engine.executor import Executor
 from ..engine.stage import Done, Stage
@@ -14,6 +14,10 @@ from ..network.traffic import Traffic
 from .limits import SharedRests
 from .messages import Result, Table, Welcome
 from .post import Post
+
+if TYPE_CHECKING:
+    from ..transport import Transport  # it takes paramiko with it
+    from .engagement import Engagement
 
 
 class NodeCarrier(Protocol):
@@ -45,6 +49,15 @@ class Passing:
     def judged(self, result: Result, verdict: str) -> None: ...
 
 
+AtQuietPoint = Callable[[Callable[[], None]], None]
+"""Does something while nobody writes into the books."""
+
+Arrived = Callable[[Sequence[str]], None]
+"""Told of the owners whose files are safe."""
+
+MakeTransport = Callable[[AtQuietPoint, Arrived], "Transport"]
+
+
 class NodeStaff(NamedTuple):
     executor: Executor
     stages: Mapping[str, Stage]  # with as many workers as this node has places
@@ -53,11 +66,25 @@ class NodeStaff(NamedTuple):
     rests: SharedRests | None = None
     codes: Mapping[str, Any] = MappingProxyType({})
     """By stage, the hashes of code of the user's; under `STAGE lacks`, why it cannot be done."""
-    waiting_bytes: Callable[[], int] = lambda: 0  # of files that are shipped nowhere yet
+    transport: MakeTransport | None = None  # if its files go to a receiving node
     close: Callable[[], None] = lambda: None
 
 
 Hire = Callable[[Welcome, Post, Event], NodeStaff]
 """Makes the staff for a harvest. UsageError if that cannot be here."""
 
-Sight = Callable[[], Table]
+
+class Beside(Protocol):
+    """What goes on beside the work of a node, in its main thread."""
+
+    def tick(self, work: Engagement) -> None:
+        """Often, while there is a harvest."""
+
+    def sight(self) -> Table:
+        """How it fares, for the coordinator."""
+
+    def finish(self) -> None:
+        """Nothing more comes: what is here can go."""
+
+    def ended(self, is_over: bool) -> None:
+        """With this harvest; `is_over`: all is done."""

@@ -47,6 +47,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "survey": Verb("survey", "say what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
+    "many machines": {
+        "node": Verb("node", "work for a harvest on another machine"),
+    },
     "your shell": {
         "completion": Verb("completion", "print a script that completes commands and flags"),
     },
