@@ -2,8 +2,11 @@
 
 Promise: with its key a node speaks only in its own name, hears only what is said to it or to all,
 and takes tasks; only the coordinator gives tasks, and makes streams and consumers.
-Limit: the subject to answer at is chosen by whoever asks, and the server does not look at it. The
-coordinator may say more than a node, so it must answer only where `is_inbox_of` holds.
+Limit: where an answer goes is chosen by whoever asks, and the server does not look at it. So the
+coordinator, which may say more than a node, must answer only where `is_inbox_of` holds. And a node
+can have a task, as the coordinator wrote it, delivered to any subject instead of its inbox: whoever
+hears something must look at its own subject (`sender_of`), not at what was subscribed to, and a
+task must say itself for which stage it is.
 """
 
 from __future__ import annotations
@@ -46,6 +49,16 @@ def to_node(node: str) -> str:
 
 def from_node(node: str, what: str) -> str:
     return f"sheaf.from.{node}.{what}"
+
+
+def sender_of(subject: str) -> str | None:
+    """The node that said it, as the server has checked; None if it is no word of a node.
+
+    >>> sender_of("sheaf.from.alpha.done"), sender_of("sheaf.task.fetch")
+    ('alpha', None)
+    """
+    first, second, *rest = [*subject.split("."), ""]
+    return rest[0] if (first, second) == ("sheaf", "from") and len(rest) > 2 else None
 
 
 def inbox_prefix(name: str) -> str:
