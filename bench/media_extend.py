@@ -25,7 +25,7 @@ from tools import download_images
 from tools.add import Entity
 from tools.base.resident import descendants
 from tools.cluster.executor import ProcessExecutor
-from tools.cluster.node import serve
+from tools.cluster.worker import serve
 from tools.conceptnet.rules import search_text
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Done, Found, Task, Worker

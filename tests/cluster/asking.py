@@ -8,7 +8,7 @@ from threading import Event
 
 from tools.cluster.limits import SharedLimits, SharedTurn
 from tools.cluster.messages import Hello
-from tools.cluster.node import Staff, serve
+from tools.cluster.worker import Staff, serve
 from tools.cluster.post import Post
 from tools.engine.stage import Done, Task
 from tools.errors import ServerTrouble

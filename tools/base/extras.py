@@ -24,6 +24,8 @@ EXTRAS = {
     "prometheus_client": "metrics",
     "nats": "cluster",
     "cryptography": "cluster",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

@@ -42,7 +42,7 @@ def result_of(
         return done_of(message.done, cargo.incoming(task, done, message.cargo))
     except ValueError as error:
         logger.error("uri=%r: %s", task.uri, error)
-        return RetryLater(f"its process answered what cannot be right: {error}")
+        return RetryLater(f"who worked on it answered what cannot be right: {error}")
     except Exception as error:  # what was brought cannot be kept
         return error
 

@@ -21,11 +21,11 @@ SHORT_S = 60.0  # a permit for longer is one for any number of requests
 
 
 class SharedTurn:
-    def __init__(self, post: Post, host: str, permit: Permit) -> None:
+    def __init__(self, post: Post, host: str, permit: Permit, until: float) -> None:
         self._post = post
         self._host = host
         self._permit = permit.number
-        self._until = permit.until
+        self._until = until
         self._is_used = False
 
     def use(self) -> None:
@@ -45,7 +45,8 @@ class SharedTurn:
 
     def _again(self) -> float:
         is_used, self._is_used = self._is_used, False
-        return _permitted(self._post, lambda number: Again(number, self._permit, is_used)).until
+        again = _permitted(self._post, lambda number: Again(number, self._permit, is_used))
+        return again[1]
 
 
 class SharedRests(Rests):
@@ -65,7 +66,7 @@ class SharedRests(Rests):
 
     def told(self, resting: Resting) -> None:
         super().begin(resting.host, resting.reason, resting.seconds)
-        self._patients[resting.host].since = resting.since
+        self._patients[resting.host].since = time.monotonic() - resting.ill_s
 
     def end(self, host: str) -> None:
         if self.ill_since(host) is not None:
@@ -88,16 +89,19 @@ class SharedLimits:
         self.rests.require_none(host)
         if host not in self._limited:
             return None
-        return SharedTurn(self._post, host, _permitted(self._post, lambda n: Ask(n, host)))
+        return SharedTurn(self._post, host, *_permitted(self._post, lambda n: Ask(n, host)))
 
     def close(self) -> None:
         """Nothing is open."""
 
 
-def _permitted(post: Post, worded: Callable[[int], Message]) -> Permit:
+def _permitted(post: Post, worded: Callable[[int], Message]) -> tuple[Permit, float]:
+    """And until when it is good, by our own clock."""
+    asked = time.monotonic()
     answer = post.ask(worded)
     if isinstance(answer, Refusal):
         raise error_of(answer.error)
     if not isinstance(answer, Permit):
         raise Unavailable("the coordinator answers something else")
-    return answer
+    way_s = post.quickest_after(time.monotonic() - asked - answer.waited_s)
+    return answer, asked + answer.waited_s + answer.good_s + way_s

@@ -15,6 +15,9 @@ from .wire import encoded
 
 ANSWER_S = 4 * PATIENCE_S  # a turn is waited for three times: a place, its bytes, its rate
 
+LONGEST_WAY_S = 1.0
+RELAXED = 1.1  # with every answer, should the way become longer
+
 Reply = Permit | Refusal | Rested
 
 
@@ -25,6 +28,7 @@ class Post:
         self._link = link
         self._numbers = count(1)
         self._waiting: dict[int, SimpleQueue[Reply]] = {}
+        self._quickest_s = LONGEST_WAY_S
 
     def tell(self, message: Message) -> None:
         """If nobody is there any more, whoever receives here ends this process."""
@@ -41,6 +45,12 @@ class Post:
             raise Unavailable("the coordinator does not answer") from None
         finally:
             del self._waiting[number]
+
+    def quickest_after(self, way_s: float) -> float:
+        """How long a question and its answer are under way at the least, of late: what takes longer
+        was held up. One more has just taken so long."""
+        self._quickest_s = max(0.0, min(way_s, RELAXED * self._quickest_s, LONGEST_WAY_S))
+        return self._quickest_s
 
     def heard(self, reply: Reply) -> bool:
         """False if nobody waits for it any more."""

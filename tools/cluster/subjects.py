@@ -5,7 +5,7 @@ and takes tasks; only the coordinator gives tasks, and makes streams and consume
 Limit: where an answer goes is chosen by whoever asks, and the server does not look at it. So the
 coordinator, which may say more than a node, must answer only where `is_inbox_of` holds. And a node
 can have a task, as the coordinator wrote it, delivered to any subject instead of its inbox: whoever
-hears something must look at its own subject (`sender_of`), not at what was subscribed to, and a
+hears something must look at its own subject (`speaker`), not at what was subscribed to, and a
 task must say itself for which stage it is.
 """
 
@@ -51,14 +51,24 @@ def from_node(node: str, what: str) -> str:
     return f"sheaf.from.{node}.{what}"
 
 
-def sender_of(subject: str) -> str | None:
-    """The node that said it, as the server has checked; None if it is no word of a node.
+SAY, TURN = "say", "turn"
+"""What a node says to the coordinator: all there is, and questions for a turn, which are answered
+at once, whatever else is being said."""
 
-    >>> sender_of("sheaf.from.alpha.done"), sender_of("sheaf.task.fetch")
-    ('alpha', None)
+
+def speaker(subject: str) -> str:
+    """The node that said it, as the server has checked; none for what is no word of a node.
+
+    >>> speaker(from_node("alpha", SAY)), speaker(task_subject("fetch"))
+    ('alpha', '')
     """
-    first, second, *rest = [*subject.split("."), ""]
-    return rest[0] if (first, second) == ("sheaf", "from") and len(rest) > 2 else None
+    first, second, node, *_ = [*subject.split("."), "", "", ""]
+    return node if (first, second) == ("sheaf", "from") else ""
+
+
+def next_tasks(consumer: str) -> str:
+    """Where a node asks for tasks."""
+    return f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{consumer}"
 
 
 def inbox_prefix(name: str) -> str:
@@ -80,7 +90,7 @@ def node_permissions(name: str) -> Permissions:
     return Permissions(
         (
             f"sheaf.from.{name}.>",
-            *(f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{each}" for each in consumers),
+            *map(next_tasks, consumers),
             *(f"$JS.ACK.{STREAM}.{each}.>" for each in consumers),
         ),
         (f"{inbox_prefix(name)}.>", to_node(name), TO_ALL),

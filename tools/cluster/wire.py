@@ -67,6 +67,8 @@ def is_of(value: object, hint: object) -> bool:
         return hint in (float, float | None)
     if isinstance(value, str):
         return hint in (str, str | None) and len(value) <= LONGEST_TEXT
+    if isinstance(value, list):
+        return hint == list[Any]
     return isinstance(value, dict) and hint in (Table, Table | None)
 
 

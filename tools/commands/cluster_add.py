@@ -9,8 +9,8 @@ from ..errors import UsageError
 from . import flags
 
 EXAMPLES = (
-    "python main.py cluster add lab-1 lab-2           writes cluster/lab-1.sheaf and lab-2.sheaf",
-    "python main.py cluster add lab-3 --to /mnt/usb   writes /mnt/usb/lab-3.sheaf",
+    "python main.py cluster add lab-1 lab-2       writes cluster/lab-1.sheaf, ...",
+    "python main.py cluster add lab-3 --to /mnt   writes /mnt/lab-3.sheaf",
 )
 
 

@@ -8,9 +8,9 @@ from ..errors import UsageError
 from . import flags
 
 EXAMPLES = (
-    "python main.py cluster init --address harvest.example.org    as the nodes reach this computer",
+    "python main.py cluster init --address example.org    as nodes reach it",
     "python main.py cluster init --address 10.0.0.7 --port 4333",
-    "python main.py cluster init --address localhost              to try it on this computer alone",
+    "python main.py cluster init --address localhost      to try it, here only",
 )
 
 

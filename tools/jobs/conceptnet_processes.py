@@ -24,7 +24,7 @@ from ..base.program import module_command
 from ..cluster.executor import Away, ProcessExecutor
 from ..cluster.limits import SharedLimits
 from ..cluster.messages import Hello
-from ..cluster.node import Staff, serve
+from ..cluster.worker import Staff, serve
 from ..cluster.post import Post
 from ..engine.stage import Done, Task
 from ..errors import HarvestError

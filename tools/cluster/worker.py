@@ -89,7 +89,7 @@ def serve(end: int, parent: int, hire: Hire) -> None:
     link = Link(socket.socket(fileno=end))
     code = 0
     try:
-        Node(link, hire).run()
+        WorkerProcess(link, hire).run()
     except Broken:
         pass  # nobody waits for us any more
     except BaseException as error:
@@ -98,7 +98,7 @@ def serve(end: int, parent: int, hire: Hire) -> None:
     os._exit(code)  # threads that are at work end here
 
 
-class Node:
+class WorkerProcess:
     def __init__(self, link: Link, hire: Hire) -> None:
         self._link = link
         self._post = Post(link)
@@ -172,7 +172,7 @@ class Node:
         found = result if isinstance(result, Done) else judged(task, result)
         carrier = self._staff.carriers.get(task.stage.name)
         cargo = carrier.leaving(task.uri, found) if carrier else None
-        message = _result(token, found, cargo, self._traffic())
+        message = result_message(task, found, cargo, self._traffic())
         answer("settled")
         with contextlib.suppress(Broken):
             self._link.send(message)
@@ -181,15 +181,18 @@ class Node:
         return None if self._staff.traffic is None else self._staff.traffic.drained()
 
 
-def _result(token: int, found: Done | HarvestError, cargo: Any, traffic: Table | None) -> bytes:
+def result_message(
+    task: Task, found: Done | HarvestError, cargo: Any, traffic: Table | None
+) -> bytes:
     """What cannot be said is an error."""
+    of = task.token, task.stage.name, task.uri
     try:
         if isinstance(found, Done):
-            return encoded(Result(token, table_of_done(found), None, cargo, traffic))
-        return encoded(Result(token, None, table_of_error(found), cargo, traffic))
+            return encoded(Result(*of, table_of_done(found), None, cargo, traffic))
+        return encoded(Result(*of, None, table_of_error(found), cargo, traffic))
     except (ValueError, TypeError) as error:
         trouble = RetryLater(f"what it found cannot be sent: {error}")
-        return encoded(Result(token, None, table_of_error(trouble), None, traffic))
+        return encoded(Result(*of, None, table_of_error(trouble), None, traffic))
 
 
 class _ToCoordinator(logging.Handler):
