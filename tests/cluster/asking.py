@@ -8,8 +8,8 @@ from threading import Event
 
 from tools.cluster.limits import SharedLimits, SharedTurn
 from tools.cluster.messages import Hello
-from tools.cluster.worker import Staff, serve
 from tools.cluster.post import Post
+from tools.cluster.worker import Staff, serve
 from tools.engine.stage import Done, Task
 from tools.errors import ServerTrouble
 from tools.media.hosts import FileHosts

@@ -43,7 +43,9 @@ MESSAGES: list[Message] = [
     Stop(),
     Permit(3, 0.5, 17.25),
     Result(7, "fetch", "a", table_of_done(DONE), None, None, {"requests": 1}),
-    Result(7, "fetch", "a", None, table_of_error(errors.RetryLater("later", 7.5)), {"draft": {}}, None),
+    Result(
+        7, "fetch", "a", None, table_of_error(errors.RetryLater("later", 7.5)), {"draft": {}}, None
+    ),
     Beat(None),
     Said(30, "tools.extend", "no \u20ac, \0 and \U0001f600"),
 ]

@@ -169,7 +169,9 @@ class NodeExecutor:
         for; nor is anybody when the user has had enough."""
         self._say(TO_ALL, Finish())
         left, moved = -1, time.monotonic()
-        while waiting := [each for each in self.roster.awake() if not each.sight.get("is_finished")]:
+        while waiting := [
+            each for each in self.roster.awake() if not each.sight.get("is_finished")
+        ]:
             now = sum(each.number("waiting_bytes") for each in waiting)
             if now != left:
                 left, moved = now, time.monotonic()

@@ -110,6 +110,10 @@ class Roster:
     def awake(self) -> list[Seen]:
         return [each for each in list(self._nodes.values()) if each.agreed and not each.is_silent]
 
+    def unfinished(self) -> list[Seen]:
+        """Who has still something to ship."""
+        return [each for each in self.awake() if each.sight.get("is_finished") is not True]
+
     def is_awake(self, name: str) -> bool:
         seen = self._nodes.get(name)
         return seen is not None and bool(seen.agreed) and not seen.is_silent

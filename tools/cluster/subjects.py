@@ -2,8 +2,11 @@
 
 Promise: with its key a node speaks only in its own name, hears only what is said to it or to all,
 and takes tasks; only the coordinator gives tasks, and makes streams and consumers.
-Limit: the subject to answer at is chosen by whoever asks, and the server does not look at it. The
-coordinator may say more than a node, so it must answer only where `is_inbox_of` holds.
+Limit: where an answer goes is chosen by whoever asks, and the server does not look at it. So the
+coordinator, which may say more than a node, must answer only where `is_inbox_of` holds. And a node
+can have a task, as the coordinator wrote it, delivered to any subject instead of its inbox: whoever
+hears something must look at its own subject (`speaker`), not at what was subscribed to, and a
+task must say itself for which stage it is.
 """
 
 from __future__ import annotations
@@ -54,11 +57,13 @@ at once, whatever else is being said."""
 
 
 def speaker(subject: str) -> str:
+    """The node that said it, as the server has checked; none for what is no word of a node.
+
+    >>> speaker(from_node("alpha", SAY)), speaker(task_subject("fetch"))
+    ('alpha', '')
     """
-    >>> speaker(from_node("alpha", SAY))
-    'alpha'
-    """
-    return subject.split(".")[2]
+    first, second, node, *_ = [*subject.split("."), "", "", ""]
+    return node if (first, second) == ("sheaf", "from") else ""
 
 
 def next_tasks(consumer: str) -> str:

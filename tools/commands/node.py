@@ -110,4 +110,3 @@ def _leave_on_signal() -> Event:
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return leave
-
