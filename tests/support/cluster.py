@@ -31,6 +31,7 @@ class Cluster:
         self.job = job
         self._own = own
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.prefixes: dict[str, Sequence[str]] = {}  # of commands, by node: where it runs
         self.home = self._made("coordinator", _joined(settings, server))
 
     def __enter__(self) -> Self:
@@ -46,7 +47,7 @@ class Cluster:
     def start_node(self, name: str, *flags: str, own: str | None = None) -> None:
         home = self._made(name, self._own if own is None else own)
         given = ["node", "--join", str(self.server.join_path(name)), "--media", "m", *flags]
-        self.processes[name] = self._started(home, given)
+        self.processes[name] = self._started(home, given, self.prefixes.get(name, ()))
 
     def start(self, *flags: str) -> subprocess.Popen[bytes]:
         """The coordinator."""
@@ -96,10 +97,12 @@ class Cluster:
         (home / "sheaf.toml").write_text(settings)
         return home
 
-    def _started(self, home: Path, given: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _started(
+        self, home: Path, given: Sequence[str], prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         with (home / "out.log").open("ab") as out:
             return subprocess.Popen(
-                [sys.executable, str(ROOT / "main.py"), *given],
+                [*prefix, sys.executable, str(ROOT / "main.py"), *given],
                 cwd=home,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
