@@ -1,4 +1,4 @@
-"""Nodes and their server as services and as jobs: what systemd thinks, what a signal of Slurm does."""
+"""Nodes and their server as services and as jobs: what systemd thinks, what Slurm's signal does."""
 
 from __future__ import annotations
 
