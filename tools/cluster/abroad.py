@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -55,3 +55,5 @@ class Abroad(NamedTuple):
     """By stage, the providers whose keys a node must have, too."""
     questions: Mapping[str, Callable[..., Any]] = MappingProxyType({})
     """What nodes may look up here. Any thread may call them; ValueError for a wrong question."""
+    advice: Sequence[str] = ()
+    """Where nodes cannot help, in words for whoever starts this."""

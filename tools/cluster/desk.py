@@ -38,6 +38,7 @@ from .messages import (
     Table,
     Unknown,
 )
+from .post import IS_OPEN
 from .reception import Reception
 from .roster import Roster
 from .subjects import SAY, TURN, from_node, speaker, to_node
@@ -62,6 +63,7 @@ class Office(Protocol):
     def heard_of(self, node: str) -> None: ...
     def welcome(self, node: str) -> None: ...
     def shipped(self, node: str, owners: Sequence[str]) -> None: ...
+    def is_open(self, token: int) -> bool: ...
 
 
 class Desk:
@@ -111,15 +113,15 @@ class Desk:
 
     def _turn(self, message: Msg) -> None:
         node = speaker(message.subject)
-        if self._grants is None:
-            return
         try:
             asked = decoded(unpacked(message.data))
         except Malformed as error:
             self._blame(node, str(error))
             return
-        if isinstance(asked, Ask | Again | Back | Pause | Answered):
+        if self._grants is not None and isinstance(asked, Ask | Again | Back | Pause | Answered):
             self._grants.heard(node, asked, lambda reply: self._reply(node, reply))
+        else:
+            self._inbox.put((node, message.data))
 
     def _reply(self, node: str, message: Message) -> None:
         self._bus.say(to_node(node), packed(encoded(message)))
@@ -195,6 +197,8 @@ class Desk:
     def _found(self, what: str, arguments: list[Any]) -> Any:
         """None for a question that nobody knows or that cannot be answered."""
         try:
+            if what == IS_OPEN:
+                return self._office.is_open(*arguments)
             return self._abroad.questions[what](*arguments)
         except (KeyError, ValueError, TypeError):
             return None

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock
+from typing import Protocol
 
 from ..errors import HarvestError, StopHarvest
 from ..network.budgets import DAY_S
-from ..network.limits import Limits, OneTurn
-from ..network.rests import Trouble
+from ..network.rests import Rests, Trouble
 from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .wire import table_of_error
 
@@ -25,13 +25,30 @@ Permitted = Callable[[], float | None]
 """Waits for a turn; until when it is good. None: the node is gone."""
 
 
+class Turn(Protocol):
+    """Of a host, whoever has granted it."""
+
+    until: float
+
+    def renew(self, is_used: bool = False) -> None: ...
+    def give_back(self, begun: float, size: int) -> None: ...
+
+
+class Granting(Protocol):
+    """Limits that are kept here, or by a coordinator elsewhere."""
+
+    @property
+    def rests(self) -> Rests: ...
+    def take_turn(self, host: str) -> Turn | None: ...
+
+
 class Grants:
-    def __init__(self, limits: Limits, places: int, tell_all: Reply) -> None:
+    def __init__(self, limits: Granting, places: int, tell_all: Reply) -> None:
         """`places` is how many can ask at once: each waits in a thread of its own."""
         self._limits = limits
         self._waiting = ThreadPoolExecutor(places, "turns")
         self._lock = Lock()
-        self._held: dict[Hashable, dict[int, tuple[OneTurn, float]]] = {}
+        self._held: dict[Hashable, dict[int, tuple[Turn, float]]] = {}
         limits.rests.on_begin = lambda trouble: tell_all(_told(trouble))
         limits.rests.on_end = lambda host: tell_all(Answered(host))
 

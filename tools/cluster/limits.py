@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection
 
 from ..errors import Unavailable
+from ..network.limits import Limits, OneTurn
 from ..network.rests import Rests
 from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .post import Post
@@ -25,28 +26,29 @@ class SharedTurn:
         self._post = post
         self._host = host
         self._permit = permit.number
-        self._until = until
+        self.until = until
         self._is_used = False
 
     def use(self) -> None:
         """One that was held up on its way would come together with the next ones."""
         late = 0
-        while time.monotonic() > self._until:
+        while time.monotonic() > self.until:
             if late == MOST_LATE:
                 raise Unavailable(f"this computer is too busy to ask {self._host} in time", BUSY_S)
             late += 1
-            self._until = self._again()
+            self.renew(self._is_used)
         self._is_used = True
-        if self._until - time.monotonic() < SHORT_S:  # a second request takes another
-            self._until = 0.0
+        if self.until - time.monotonic() < SHORT_S:  # a second request takes another
+            self.until = 0.0
 
     def give_back(self, begun: float, size: int) -> None:
         self._post.tell(Back(self._permit, size))
 
-    def _again(self) -> float:
-        is_used, self._is_used = self._is_used, False
+    def renew(self, is_used: bool = False) -> None:
+        """Waits for another one, instead."""
+        self._is_used = False
         again = _permitted(self._post, lambda number: Again(number, self._permit, is_used))
-        return again[1]
+        self.until = again[1]
 
 
 class SharedRests(Rests):
@@ -78,15 +80,18 @@ class SharedRests(Rests):
 
 
 class SharedLimits:
-    """`limited` are the hosts that have limits."""
+    """`limited` are the hosts that have limits; those of `own` are kept here, for us alone."""
 
-    def __init__(self, post: Post, limited: Collection[str]) -> None:
+    def __init__(self, post: Post, limited: Collection[str], own: Limits | None = None) -> None:
         self._post = post
         self._limited = frozenset(limited)
+        self._own = own
         self.rests = SharedRests(post)
 
-    def take_turn(self, host: str) -> SharedTurn | None:
+    def take_turn(self, host: str) -> SharedTurn | OneTurn | None:
         self.rests.require_none(host)
+        if self._own is not None and (turn := self._own.take_turn(host)) is not None:
+            return turn
         if host not in self._limited:
             return None
         return SharedTurn(self._post, host, *_permitted(self._post, lambda n: Ask(n, host)))

@@ -249,6 +249,14 @@ class Noted(NamedTuple):
     number: int
 
 
+class Finish(NamedTuple):
+    """Nothing more comes: ship what is there, and say so by your pulse."""
+
+
+class Drain(NamedTuple):
+    """Take no more; leave when all that is in hand is done."""
+
+
 class Goodbye(NamedTuple):
     """The harvest is over, or its coordinator goes: nothing more comes for now."""
 
@@ -259,7 +267,7 @@ Message = (
     Hello | Work | Stop | Permit | Refusal | Resting | Rested
     | Ready | Result | Beat | Ask | Again | Back | Pause | Answered | Said
     | Join | Welcome | Refused | Offer | Agreed | Pulse | Unknown | Judged
-    | Question | Found | Hold | Shipped | Noted | Goodbye
+    | Question | Found | Hold | Shipped | Noted | Finish | Drain | Goodbye
 )  # fmt: skip
 KINDS: Mapping[str, type[Message]] = {
     kind.__name__: kind
@@ -267,6 +275,6 @@ KINDS: Mapping[str, type[Message]] = {
         *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
         *(Ready, Result, Beat, Ask, Again, Back, Pause, Answered, Said),
         *(Join, Welcome, Refused, Offer, Agreed, Pulse, Unknown, Judged),
-        *(Question, Found, Hold, Shipped, Noted, Goodbye),
+        *(Question, Found, Hold, Shipped, Noted, Finish, Drain, Goodbye),
     )
 }

@@ -27,7 +27,7 @@ from .cargo import result_of
 from .desk import Desk
 from .grants import Grants
 from .handed_out import Given, HandedOut
-from .messages import Goodbye, Judged, Message, Result, Stop
+from .messages import Finish, Goodbye, Judged, Message, Result, Stop
 from .roster import Roster
 from .scope import Scope
 from .subjects import TO_ALL, to_node
@@ -41,6 +41,7 @@ QUIET_S = 2.0  # after a start: what nodes had from the life before comes home f
 LOOK_S = 1.0
 LOST_S = 30.0  # so long nobody has had it, and it is in no queue
 LOST_WITH_QUEUE_S = 6.0  # if the queue itself was lost
+UNMOVED_S = 300.0  # so long nothing is shipped before nobody is waited for
 AWAY_S = 60.0  # until a task whose files lie on a silent node is looked at again
 
 
@@ -163,6 +164,22 @@ class NodeExecutor:
         if self._grants is not None:
             self._grants.close()
 
+    def finish(self) -> None:
+        """All is done: nodes ship what they have. Whoever gets nowhere for a while is not waited
+        for; nor is anybody when the user has had enough."""
+        self._say(TO_ALL, Finish())
+        left, moved = -1, time.monotonic()
+        while waiting := [
+            each for each in self.roster.awake() if not each.sight.get("is_finished")
+        ]:
+            now = sum(each.number("waiting_bytes") for each in waiting)
+            if now != left:
+                left, moved = now, time.monotonic()
+            if time.monotonic() - moved > UNMOVED_S or self._stop.wait(LOOK_S):
+                names = ", ".join(each.name for each in waiting)
+                logger.warning("not all of the files of %s are shipped yet", names)
+                return
+
     # --- handing out -----------------------------------------------------------------------
 
     def _give(self, task: Task, at: str) -> None:
@@ -247,22 +264,24 @@ class NodeExecutor:
         task.holder = task.holder or node
         cargo = self._abroad.cargoes[task.stage.name]
         result = result_of(task, message, cargo, self._known)
+        has_files = cargo.has_files(message.cargo)
         if isinstance(result, Done):
             self._scope.answered(task.stage.name)
             if seen is not None:
                 seen.done.add()
-            if cargo.has_files(message.cargo):
+            if has_files:
                 result = replace(result, kept_at=node)
-        elif cargo.has_files(message.cargo):
-            self._pools.custody.keep_at(task.uri, node)
-        if isinstance(result, Exception):
+        else:
             result, hold = self._scope.judged(node, task.stage.name, result)
             if hold is not None:
                 self.tell(node, hold)
-        self._came(task.token, node, result, self._answer(node, task.token, message.token))
+        ways = task.token, message.token, task.uri, has_files
+        self._came(task.token, node, result, self._answer(node, *ways))
 
-    def _answer(self, node: str, token: int, told: int) -> Answer:
+    def _answer(self, node: str, token: int, told: int, uri: str, has_files: bool) -> Answer:
         def answer(verdict: Verdict) -> None:
+            if verdict == "again" and has_files:
+                self._pools.custody.keep_at(uri, node)
             with self._lock:
                 self._out.end(token)
                 self._out.remember(told, node, verdict)
@@ -295,6 +314,12 @@ class NodeExecutor:
 
     def shipped(self, node: str, owners: Sequence[str]) -> None:
         self._pools.custody.release(node, owners)
+
+    def is_open(self, token: int) -> bool:
+        """Does anybody wait for what becomes of it?"""
+        with self._lock:
+            given = self._out.get(token)
+            return given is not None and not given.came_from
 
     def _say(self, subject: str, message: Message) -> None:
         self._bus.say(subject, packed(encoded(message)))

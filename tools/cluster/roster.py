@@ -110,6 +110,10 @@ class Roster:
     def awake(self) -> list[Seen]:
         return [each for each in list(self._nodes.values()) if each.agreed and not each.is_silent]
 
+    def unfinished(self) -> list[Seen]:
+        """Who has still something to ship."""
+        return [each for each in self.awake() if each.sight.get("is_finished") is not True]
+
     def is_awake(self, name: str) -> bool:
         seen = self._nodes.get(name)
         return seen is not None and bool(seen.agreed) and not seen.is_silent
@@ -126,10 +130,8 @@ class Roster:
         if self.custody is not None:
             self.custody.seen(name, seen.join.version, json.dumps(seen.agreed))
 
-    def shown(
-        self, at_work: Mapping[str, int], waiting: Callable[[], Mapping[str, int]]
-    ) -> list[Node]:
-        owners = waiting()
+    def shown(self, at_work: Mapping[str, int], owners: Mapping[str, int]) -> list[Node]:
+        """`at_work` are tasks, `owners` those whose files it has, by node."""
         return [self._shown(each, at_work, owners) for each in list(self._nodes.values())]
 
     def _shown(self, seen: Seen, at_work: Mapping[str, int], owners: Mapping[str, int]) -> Node:

@@ -25,10 +25,10 @@ class Malformed(ValueError):
     """No message of ours."""
 
 
-def encoded(message: Message) -> bytes:
+def encoded(message: Message, most: int = LARGEST) -> bytes:
     """Malformed if it is too long: the other side would not take it."""
     content = orjson.dumps([type(message).__name__, *message], default=tuple)
-    if len(content) > LARGEST:
+    if len(content) > most:
         raise Malformed(f"a message of {len(content):,} bytes")
     return content
 

@@ -12,6 +12,7 @@ from argparse import Namespace
 from contextlib import ExitStack, closing, suppress
 from queue import SimpleQueue
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..assist.assistant import Assist
 from ..assist.metrics import Metrics
@@ -32,6 +33,9 @@ from .again import facts_of
 from .beginning import Beginning
 from .fresh import set_old_aside
 from .sample_world import in_sample_world
+
+if TYPE_CHECKING:
+    from ..cluster.nodes import NodeExecutor
 
 SWITCH_S = 0.02
 """After which a thread that computes is asked to make room. Ours do so by themselves far sooner,
@@ -115,16 +119,25 @@ class Session:
         if options.resume and not is_later:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
+        self._nodes = self._executor_of_nodes(stop) if options.cluster else None
+        executor = self._nodes or self._job.executor()
         self.harvest = stack.enter_context(
-            closing(Harvest(self._job, file, stop, attempts, grace_s, self._job.executor(), notes))
+            closing(Harvest(self._job, file, stop, attempts, grace_s, executor, notes))
         )
         self.harvest.listen_for_pauses()
         require_same(settings.state, self.harvest.pools.remembered(), self._job.identity())
         self._job.open(self.harvest)
+        if self._nodes is not None:
+            self._nodes.begin(self.harvest.pools)
         sys.setswitchinterval(SWITCH_S)
         if not is_later:
             gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
+
+    def _executor_of_nodes(self, stop: Event) -> NodeExecutor:
+        from .coordinator import executor_of_nodes  # it takes the cluster with it
+
+        return executor_of_nodes(self._job, self._settings, stop)
 
     def _shown(self) -> Progress:
         job, harvest = self._job, self.harvest
@@ -165,6 +178,8 @@ class Session:
     def _end(self, assist: Assist) -> HarvestError | None:
         """The notice of the end has the verdict, so it is found before the assist goes."""
         self._job.finish(self.harvest)
+        if self._nodes is not None and not self.harvest.was_stopped:
+            self._nodes.finish()
         if self._job.transport is not None:
             with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:
                 assist.ship_rest(show)

@@ -53,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         ),
         "cluster add": Verb("cluster_add", "write the file with which a node joins"),
         "cluster remove": Verb("cluster_remove", "cut a node off and refuse its key"),
+        "node": Verb("node", "work for a harvest on another machine"),
     },
     "your shell": {
         "completion": Verb("completion", "print a script that completes commands and flags"),

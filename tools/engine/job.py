@@ -184,6 +184,10 @@ class Description:
         its own."""
         raise UsageError(f"the job {self.name!r} cannot be started here")
 
+    def staff(self, name: str, settings: Any, welcome: Any, post: Any, stop: Event) -> Any:
+        """Who works on a node of that name (see `cluster.staff`)."""
+        raise UsageError(f"the job {self.name!r} cannot be done on a node")
+
     def shipping(self, settings: Any) -> Any:
         """What of it goes to the receiving node (see `jobs.shipping`)."""
         raise UsageError(f"the job {self.name!r} has nothing to ship")
@@ -225,6 +229,10 @@ class Job:
     def executor(self) -> Executor | None:
         """Who works on its tasks; None: threads of this process."""
         return None
+
+    def abroad(self) -> Any:
+        """What of it nodes of a cluster do (see `cluster.abroad`); from now on they do it."""
+        raise UsageError(f"the job {self.description.name!r} cannot be done on other machines")
 
     # --- from the start to the end ---------------------------------------------------------
 
