@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import signal
@@ -14,6 +15,7 @@ import pytest
 from tests.story.test_operating import EXPOSURE, analyze
 from tests.support.command import ROOT, clean_environment
 from tests.support.nats_server import nats_program
+from tools.commands.parsing import parsed
 from tools.errors import AlreadyRunning, NothingHarvested, StateDamaged, UsageError
 
 NATS, NODE = (ROOT / "scripts" / f"sheaf-{name}.service" for name in ("nats", "node"))
@@ -23,14 +25,14 @@ STAND_IN = """
 import json, pathlib, signal, sys, time
 heard = []
 signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
-media = pathlib.Path(sys.argv[sys.argv.index("--media") + 1])
-(media / "words").write_text(json.dumps(sys.argv[1:]))
+place = pathlib.Path(sys.argv[sys.argv.index("--media") + 1]).parent
+(place / "words").write_text(json.dumps(sys.argv[1:]))
 print("at work", flush=True)
 until = time.monotonic() + 60
 while not heard and time.monotonic() < until and {stays}:
     time.sleep(0.01)
 time.sleep({grace})
-(media / "heard").write_text(str(len(heard)))
+(place / "heard").write_text(str(len(heard)))
 sys.exit({code})
 """
 
@@ -68,6 +70,12 @@ def test_the_server_is_found_by_the_commands_that_reload_it() -> None:
     assert values(NATS, "User") == values(ROOT / "scripts/sheaf.service", "User")
 
 
+def test_the_nodes_command_is_understood() -> None:
+    (command,) = values(NODE, "ExecStart")
+    options = parsed(shlex.split(command)[2:])
+    assert (options.verb, options.join, options.media) == ("node", Path("node.sheaf"), "m")
+
+
 def test_what_does_not_pass_by_itself_is_not_tried_again() -> None:
     lasting = {
         each.exit_code for each in (UsageError, AlreadyRunning, StateDamaged, NothingHarvested)
@@ -86,14 +94,14 @@ class Job:
         (folder / "code").mkdir()
         text = STAND_IN.format(stays=stays, code=code, grace=grace)
         (folder / "code/main.py").write_text(text)
-        self.media = folder / "media dir" / "lab-7"
+        self.place = folder / "a place" / "lab-7"
         self.process = subprocess.Popen(
             ["bash", BATCH], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env=clean_environment(
                 SHEAF_CODE=str(folder / "code"), SHEAF_PYTHON=sys.executable,
                 SHEAF_KEYS=str(folder / "keys"), SHEAF_NODES="lab",
-                SHEAF_MEDIA=str(folder / "media dir"), SLURM_ARRAY_TASK_ID="7",
+                SHEAF_PLACE=str(folder / "a place"), SLURM_ARRAY_TASK_ID="7",
             ),
         )  # fmt: skip
 
@@ -105,7 +113,7 @@ class Job:
         """Its code, and how many signals the node has heard."""
         _, errors = self.process.communicate(timeout=PATIENCE_S)
         assert errors == ""
-        return self.process.returncode, (self.media / "heard").read_text()
+        return self.process.returncode, (self.place / "heard").read_text()
 
 
 def test_slurm_is_asked_for_an_array_and_a_signal_in_time() -> None:
@@ -117,9 +125,11 @@ def test_slurm_is_asked_for_an_array_and_a_signal_in_time() -> None:
 def test_a_job_takes_its_own_key(tmp_path: Path) -> None:
     job = Job(tmp_path, code=0, stays=False)
     assert job.end() == (0, "0")
-    words = (job.media / "words").read_text()
-    keys = tmp_path / "keys" / "lab-7.sheaf"
-    assert words == f'["node", "--join", "{keys}", "--media", "{job.media}"]'
+    words = json.loads((job.place / "words").read_text())
+    assert words[:3] == ["node", "--join", str(tmp_path / "keys/lab-7.sheaf")]
+    assert words[3:] == ["--media", str(job.place / "m"), "--state", str(job.place / "state")]
+    options = parsed(words)
+    assert (options.verb, options.state) == ("node", str(job.place / "state"))
 
 
 @pytest.mark.parametrize("code", [0, 3, 130])
