@@ -65,6 +65,7 @@ class Bus:
     def start(self, heard: Mapping[str, Heard]) -> None:
         """Connect, and hear what is said on these subjects. Unreachable if there is no server, or
         it does not let us in."""
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of every end by TLS
         self._thread.start()
         try:
             self.call(self._connect(heard), CONNECT_S + 5)

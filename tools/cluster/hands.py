@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from threading import RLock
 
-from .subjects import at_consumer, inbox_prefix, next_tasks
+from .subjects import AT, at_consumer, inbox_prefix, next_tasks
 
 AHEAD = 1.25  # tasks for each place: the next lies ready
 PULL_S = 5.0  # so long a question for tasks stands
@@ -87,15 +87,21 @@ class Hands:
         wanted = {"batch": batch, "expires": int(PULL_S * 1e9)}
         self._say(next_tasks(consumer), json.dumps(wanted).encode(), f"{self._inbox}.{number}")
 
-    def pulled(self, subject: str, is_over: bool) -> None:
-        """Something came to a question: a task, or that there are no more."""
-        number = int(subject.rpartition(".")[2])
+    def pulled(self, subject: str) -> None:
+        """A task came, under the subject it was sent to: one question has one less to wait for."""
+        consumer = self._at if subject.startswith(AT) else subject.rpartition(".")[2]
         with self._lock:
-            if (pull := self._pulls.get(number)) is None:
-                return
-            pull.left = 0 if is_over else pull.left - 1
-            if pull.left <= 0:
-                del self._pulls[number]
+            for number, pull in self._pulls.items():
+                if pull.stage == consumer:
+                    pull.left -= 1
+                    if not pull.left:
+                        del self._pulls[number]
+                    return
+
+    def answered(self, subject: str) -> None:
+        """There are no more for the question with this inbox."""
+        with self._lock:
+            self._pulls.pop(int(subject.rpartition(".")[2]), None)
 
     def forget_pulls(self) -> None:
         """The server is another one: it knows of no question."""

@@ -187,10 +187,10 @@ class Node:
                 self._inbox.put(told)
 
     def _pulled(self, message: Msg) -> None:
-        status = (message.headers or {}).get("Status")
-        self._hands.pulled(message.subject, is_over=status is not None)
-        if status is not None:
+        if (message.headers or {}).get("Status") is not None:
+            self._hands.answered(message.subject)
             return
+        self._hands.pulled(message.subject)
         try:
             work = decoded(unpacked(message.data))
         except Malformed:

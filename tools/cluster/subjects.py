@@ -34,9 +34,12 @@ def task_subject(stage: str) -> str:
     return f"sheaf.task.{stage}"
 
 
+AT = "sheaf.at."
+
+
 def at_subject(node: str, stage: str) -> str:
     """For a task that only this node can do."""
-    return f"sheaf.at.{node}.{stage}"
+    return f"{AT}{node}.{stage}"
 
 
 def at_consumer(node: str) -> str:
