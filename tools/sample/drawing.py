@@ -18,7 +18,7 @@ from .ground import ground
 from .lettering import Area
 from .motif import sprite
 from .palette import Colour, Palette, palette
-from .subject import SAID, Subject, ends_of, motif_of, number_of, subject
+from .subject import SAID, Subject, ends_of, motif_of, subject
 
 PICTURE = (360, 270)  # searches often leave out what is smaller than 300 x 300
 COPY = (352, 264)
@@ -95,35 +95,21 @@ class Sheet:
         image, mask = sprite(name, self._side(place), is_mirrored)
         self.image.paste(image, self._corner(place), mask)
 
-    def on_plate(self, name: str, place: Place) -> Place:
-        """The place that is left on the plate."""
+    def on_plate(self, name: str, place: Place) -> None:
         self._flat("disc", place, self.colours.plate)
-        smaller = place._replace(side=_ON_PLATE * place.side)
-        self.motif(name, smaller)
-        return smaller
+        self.motif(name, place._replace(side=_ON_PLATE * place.side))
 
     def arrow(self, place: Place, is_mirrored: bool) -> None:
         self._flat("arrow", place, self.colours.letters, is_mirrored)
 
     def words(self, text: str, where: Words, largest: float = 0.2) -> None:
         """Large letters are so many shares of the picture's height."""
-        self._write(text, where, largest, self.colours.letters)
-
-    def number(self, text: str, place: Place) -> None:
-        width, height = self.image.size
-        half = place.side * height / width / 2
-        where = Words(place.x - half, place.y - place.side / 2, 2 * half, place.side)
-        self._write(text, where, 0.55 * place.side, (252, 250, 246))
-
-    def _write(self, text: str, where: Words, largest: float, colour: Colour) -> None:
         width, height = self.image.size
         area = Area(where.x * width, where.y * height, where.width * width, where.height * height)
         for mask, x, y in lettering.written(text, area, largest * height):
-            self.image.paste(colour, (x, y), mask)
+            self.image.paste(self.colours.letters, (x, y), mask)
 
-    def _flat(
-        self, name: str, place: Place, colour: Colour, is_mirrored: bool = False
-    ) -> None:
+    def _flat(self, name: str, place: Place, colour: Colour, is_mirrored: bool = False) -> None:
         mask = sprite(name, self._side(place), is_mirrored).mask
         self.image.paste(colour, self._corner(place), mask)
 
@@ -154,18 +140,17 @@ def _draw_alone(sheet: Sheet, words: str, number: int) -> None:
     options = ALONE if longest < _LONG else (ALONE[0], ALONE[-1])
     place, where = options[number % len(options)]
     if sheet.colours.is_dark:
-        place = sheet.on_plate(motif_of(words), place)
+        sheet.on_plate(motif_of(words), place)
     else:
         sheet.motif(motif_of(words), place, is_mirrored=bool(number & 1))
-    sheet.number(number_of(words), place)
     sheet.words(words, where)
 
 
 def _draw_both(sheet: Sheet, about: Subject, number: int) -> None:
     (start, its_name), (arrow, said), (end, other_name) = BOTH[number % len(BOTH)]
     motifs = ends_of(about)
-    sheet.number(number_of(about.start), sheet.on_plate(motifs[0], start))
-    sheet.number(number_of(about.end), sheet.on_plate(motifs[1], end))
+    sheet.on_plate(motifs[0], start)
+    sheet.on_plate(motifs[1], end)
     sheet.arrow(arrow, is_mirrored=start.x > end.x)
     sheet.words(SAID[about.relation], said, 0.1)
     sheet.words(about.start, its_name, 0.15)

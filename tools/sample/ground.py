@@ -19,19 +19,17 @@ _PLACES = (9, 8)  # as many as a difference hash compares
 _LEVELS, _STEP = 4, 36  # of the paper, in shades between its two tones
 _SHAPE = 255 - _STEP * (_LEVELS - 1)
 _FINER = 2
-_COARSE = 3  # pixels that the paper has in one shade
+_COARSE, _SMALL = 3, 200  # pixels that the paper has in one shade, unless it is not wider
 SHAPES = ("hill", "sun", "slope", "arch", "shore", "plain")
 
 
 def ground(words: str, look: str, size: Size) -> Image.Image:
     """How much of the second tone each pixel has."""
-    small = (-(-size[0] // _COARSE), -(-size[1] // _COARSE))
-    paper = _paper(words, look).resize(small, Image.Resampling.BILINEAR)
-    return ImageChops.add(paper.resize(size, Image.Resampling.NEAREST), shape_of(words, look, size))
-
-
-def shape_of(words: str, look: str, size: Size) -> Image.Image:
-    return _shape(chance("shape", words, look) % (2 * len(SHAPES)), size)
+    coarse = _COARSE if size[0] > _SMALL else 1
+    smaller = (-(-size[0] // coarse), -(-size[1] // coarse))
+    paper = _paper(words, look).resize(smaller, Image.Resampling.BILINEAR)
+    shape = _shape(chance("shape", words, look) % (2 * len(SHAPES)), size)
+    return ImageChops.add(paper.resize(size, Image.Resampling.NEAREST), shape)
 
 
 def _paper(words: str, look: str) -> Image.Image:

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.ImageFont import FreeTypeFont
 
 LINE = 1.18  # of the letters' size
-_LONGEST_LINE = 11
+LONGEST_LINE = 11  # letters
 _SMALLEST = 8
 _MEASURED = 100
 
@@ -36,8 +36,8 @@ class Area(NamedTuple):
     height: float
 
 
-def written(words: str, area: Area, largest: float) -> list[Written]:
-    lines = lines_of(words)
+def written(words: str, area: Area, largest: float, longest: int = LONGEST_LINE) -> list[Written]:
+    lines = lines_of(words, longest)
     if not lines:
         return []
     size = _size(lines, area, largest)
@@ -63,11 +63,11 @@ def _width(line: str) -> float:
     return font(_MEASURED).getlength(line) / _MEASURED
 
 
-def lines_of(words: str) -> list[str]:
+def lines_of(words: str, longest: int = LONGEST_LINE) -> list[str]:
     """Short lines, so that letters can be large; a long word has a line for itself."""
     lines: list[str] = []
     for word in words.split():
-        if lines and len(lines[-1]) + len(word) < _LONGEST_LINE:
+        if lines and len(lines[-1]) + len(word) < longest:
             lines[-1] += f" {word}"
         else:
             lines.append(word)

@@ -4,7 +4,8 @@ Promise: the same motif and size give the same masks in every process with the s
 are drawn once for each size and kept; whoever asks must not write on them.
 
 Limit: `motifs.tsv` draws on a square of 100 x 100. A motif's first row has the hue and strength of
-its colours and the hue of its accents; the others are shapes, each over those before it.
+its colours and the hue of its accents; the others are shapes, each over those before it. Behind a
+space its name may have what is written on it, as in "number 21".
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import csv
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from PIL import Image, ImageDraw
 
+from .lettering import font
 from .palette import Colour, colour
+
+Shares = np.ndarray[tuple[int, ...], np.dtype[np.integer[Any]]]
 
 DRAWN = Path(__file__).with_name("motifs.tsv")
 TONES = ("main", "deep", "light", "accent", "ink")
@@ -25,6 +30,7 @@ NOTHING = "ground"  # a shape of this tone takes away what is under it
 
 _SIDE = 100
 _FINER = 4  # so much larger than asked for is it drawn, for smooth edges
+_NUMBERS = range(1, len(TONES) + 1)
 _LARGEST = 1_600  # pixels of a side while it is drawn
 
 
@@ -48,7 +54,8 @@ def motifs() -> Mapping[str, Motif]:
         for name, tone, shape, text in list(csv.reader(file, delimiter="\t"))[1:]:
             numbers = tuple(map(int, text.split()))
             if tone == "hue":
-                found[name] = Motif(*numbers, shapes=[])
+                hue, strength, accent = numbers
+                found[name] = Motif(hue, strength, accent, [])
             else:
                 found[name] = found[name]._replace(
                     shapes=[*found[name].shapes, Shape(tone, shape, numbers)]
@@ -74,9 +81,16 @@ def sprite(name: str, side: int, is_mirrored: bool = False) -> Sprite:
     return Sprite(numbers.convert("RGB").resize((side, side), Image.Resampling.BOX), mask)
 
 
+def shares(name: str, side: int) -> Shares:
+    """How much of each pixel each of the tones has, of 255."""
+    finer = np.asarray(_drawn(name, _FINER * side)).reshape(side, _FINER, side, _FINER)
+    each = [(finer == number).sum((1, 3)) for number in _NUMBERS]
+    return np.stack(each, 2) * 255 // _FINER**2
+
+
 @lru_cache(maxsize=512)
 def tones(name: str) -> Mapping[str, Colour]:
-    hue, strength, accent, _ = motifs()[name]
+    hue, strength, accent, _ = _motif(name)
     return {
         "main": colour(hue, 56, strength),
         "deep": colour(hue, 38, strength),
@@ -90,10 +104,18 @@ def _drawn(name: str, side: int) -> Image.Image:
     """Pixels are numbers of tones, from 1; 0 is nothing."""
     image = Image.new("L", (side, side))
     pen = ImageDraw.Draw(image)
-    for shape in motifs()[name].shapes:
+    for shape in _motif(name).shapes:
         fill = 0 if shape.tone == NOTHING else TONES.index(shape.tone) + 1
         _draw(pen, shape, side / _SIDE, fill)
+    if label := name.partition(" ")[2]:
+        middle = (side / 2, side / 2)
+        pen.fontmode = "1"  # its pixels are numbers of tones, so none may be between two
+        pen.text(middle, label, TONES.index("light") + 1, font(side // 2), anchor="mm")
     return image
+
+
+def _motif(name: str) -> Motif:
+    return motifs()[name.partition(" ")[0]]
 
 
 def _draw(pen: ImageDraw.ImageDraw, shape: Shape, scale: float, fill: int) -> None:
@@ -106,9 +128,9 @@ def _draw(pen: ImageDraw.ImageDraw, shape: Shape, scale: float, fill: int) -> No
         case "box":
             pen.rounded_rectangle(rest, first, fill)
         case "pie":
-            pen.pieslice(numbers[:4], *shape.numbers[4:], fill)
+            pen.pieslice(numbers[:4], shape.numbers[4], shape.numbers[5], fill)
         case "arc":
-            pen.arc(rest[:4], *shape.numbers[5:], fill, round(first))
+            pen.arc(rest[:4], shape.numbers[5], shape.numbers[6], fill, round(first))
         case "line":
             _line(pen, rest, first, fill)
         case _:

@@ -36,22 +36,24 @@ class Palette(NamedTuple):
 
 
 def palette(words: str, look: str) -> Palette:
-    hue, turn = chance("hue", words) % 360, 24 + chance("turn", words) % 40
-    if style(words, look) % _NIGHT == 0:
-        return Palette(
-            colour(hue, 33, 34), colour(hue + turn, 17, 36), (248, 244, 236), (228, 230, 234), True
-        )
+    return night(words) if style(words, look) % _NIGHT == 0 else day(words)
+
+
+def day(words: str) -> Palette:
+    hue, second = _hues(words)
     ink = colour(hue, 17, 40)
-    return Palette(colour(hue, 94, 45), colour(hue + turn, 77, 40), ink, (252, 250, 246), False)
+    return Palette(colour(hue, 94, 45), colour(second, 77, 40), ink, (252, 250, 246), False)
 
 
-def mixed(one: Colour, other: Colour, share: float) -> Colour:
-    """
-    >>> mixed((0, 0, 0), (100, 200, 50), 0.5)
-    (50, 100, 25)
-    """
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
-    return red, green, blue
+def night(words: str) -> Palette:
+    hue, second = _hues(words)
+    cream, pale = (248, 244, 236), (228, 230, 234)
+    return Palette(colour(hue, 33, 34), colour(second, 17, 36), cream, pale, True)
+
+
+def _hues(words: str) -> tuple[int, int]:
+    hue = chance("hue", words) % 360
+    return hue, hue + 24 + chance("turn", words) % 40
 
 
 def colour(hue: int, light: int, strength: int) -> Colour:

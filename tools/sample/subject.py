@@ -7,8 +7,8 @@ motif. A thing of which neither says anything has the motif of a thing.
 (Subject(relation='', start='guide dog', end=''), 'dog', 'dog')
 >>> subject("dog can bark")
 Subject(relation='CapableOf', start='dog', end='bark')
->>> motif_of("xyzzy")
-'thing'
+>>> motif_of("xyzzy"), motif_of("twenty one")
+('thing', 'number 21')
 """
 
 from __future__ import annotations
@@ -74,20 +74,13 @@ def subject(text: str) -> Subject:
 @lru_cache(maxsize=8_192)
 def motif_of(name: str) -> str:
     """The nearest of its kinds that has one; else that of its last word that has; else its role."""
+    if name in world.NUMBERS:
+        return f"number {world.NUMBERS.index(name) + 1}"
     words = name.split()
     for each in (name, *(" ".join(words[at:]) for at in range(1, len(words))), *words[-2::-1]):
         if found := _by_kind(each):
             return found
     return _known().roles.get(name, UNKNOWN)
-
-
-def number_of(name: str) -> str:
-    """In digits, if it is one of the sample's numbers.
-
-    >>> number_of("twenty one"), number_of("dog")
-    ('21', '')
-    """
-    return str(world.NUMBERS.index(name) + 1) if name in world.NUMBERS else ""
 
 
 def ends_of(about: Subject) -> tuple[str, str]:
