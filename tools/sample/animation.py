@@ -6,7 +6,6 @@ millisecond. What stands still is drawn once: a frame is only the part that chan
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -32,18 +31,17 @@ Numbers = np.ndarray[tuple[int, ...], np.dtype[np.integer[Any]]]
 
 _STAGE = 94  # pixels of its height; the rest is for words
 _UNIT = 80  # pixels of a motif of size 1
-_FINE = 8  # sides are multiples of it, so that sprites are met again
+_FINE = 10  # sides are multiples of it, so that sprites are met again
 _LETTERS = 22
 _USUAL = 60  # the shade of the ground that edges are mixed with
 _LEVELS = 3  # of how much a pixel at an edge is covered
 _SHADES = 7  # of the ground
 _WORDS, _TONES = _SHADES, _SHADES + _LEVELS  # where in the palette their colours begin
 _LINE = 24  # letters
-_VALUES = np.arange(256)
-_LEVEL = (_VALUES * _LEVELS + 127) // 255
-_INKED = _WORDS + np.maximum(_LEVEL, 1) - 1
-_COVERED = np.where(_LEVEL, 255, 0)
-_SHADE = _VALUES * _SHADES // 256
+_LEVEL = [(value * _LEVELS + 127) // 255 for value in range(256)]
+_INKED = bytes(_WORDS + max(level, 1) - 1 for level in _LEVEL)
+_COVERED = bytes(255 if level else 0 for level in _LEVEL)
+_SHADE = bytes(value * _SHADES // 256 for value in range(256))
 _ONE = _LEVELS * len(motif.TONES)  # colours that one motif takes
 
 
@@ -70,7 +68,7 @@ def animation(words: str, look: str, frames: int = FRAMES) -> bytes:
     about, number = subject(words), style(words, look)
     motifs = ends_of(about) if about.relation else (motif_of(words), motif_of(words))
     is_low = bool(number & 1)  # the stage is under the words
-    background = _background(words, look, about, motifs, is_low)
+    background = _background(words, look, about, is_low)
     stages = [
         _placed(seen(about.relation, motifs[0], at / FRAMES), motifs, is_low, bool(number & 2))
         for at in range(frames)
@@ -78,16 +76,13 @@ def animation(words: str, look: str, frames: int = FRAMES) -> bytes:
     shown = []
     for at, stage in enumerate(stages):
         box = _around([*stages[at - 1], *stage]) if at else (0, 0, *ANIMATION)
-        shown.append((_saved(_frame(background, stage, box)), box[:2]))
-    return moving(shown, FRAME_MS) if frames > 1 else shown[0][0]
+        shown.append((_frame(background, stage, box), box[:2]))
+    return moving(shown, _colours(day(words), motifs), FRAME_MS)
 
 
-def _background(
-    words: str, look: str, about: Subject, motifs: tuple[str, str], is_low: bool
-) -> Image.Image:
+def _background(words: str, look: str, about: Subject, is_low: bool) -> Image.Image:
     """What stands still: the ground and the words."""
     image = _mapped(ground(words, look, ANIMATION), _SHADE)
-    image.putpalette(_colours(day(words), motifs))
     width, height = ANIMATION
     area = Area(4, 2 if is_low else _STAGE, width - 8, height - _STAGE - 2)
     said = f"{about.start} {SAID[about.relation]} {about.end}" if about.relation else words
@@ -144,22 +139,16 @@ def _sprite(name: str, side: int, first: int) -> Sprite:
 @lru_cache(maxsize=1_024)
 def _toned(name: str, side: int) -> tuple[Numbers, Image.Image]:
     """Each pixel in the tone that has most of it, paler where the motif covers less of it."""
-    shares = motif.shares(name, side)
-    level = (shares.sum(2) * _LEVELS + 127) // 255
-    numbers = shares.argmax(2) * _LEVELS + np.maximum(level, 1) - 1
+    shares = np.stack([np.asarray(each, np.uint16) for each in motif.shares(name, side)])
+    level = (shares.sum(0) * _LEVELS + 127) // 255
+    numbers = shares.argmax(0) * _LEVELS + np.maximum(level, 1) - 1
     return numbers, _pixels(np.where(level, 255, 0), "L")
 
 
-def _mapped(image: Image.Image, table: Numbers, mode: str = "P") -> Image.Image:
-    return _pixels(table[np.asarray(image)], mode)
+def _mapped(image: Image.Image, table: bytes, mode: str = "P") -> Image.Image:
+    return Image.frombytes(mode, image.size, image.tobytes().translate(table))
 
 
 def _pixels(numbers: Numbers, mode: str) -> Image.Image:
     height, width = numbers.shape
     return Image.frombytes(mode, (width, height), numbers.astype(np.uint8).tobytes())
-
-
-def _saved(image: Image.Image) -> bytes:
-    file = io.BytesIO()
-    image.save(file, format="GIF", optimize=False)
-    return file.getvalue()

@@ -49,32 +49,32 @@ class Words(NamedTuple):
 
 
 ALONE = (
-    (Place(0.5, 0.37, 0.56), Words(0.06, 0.69, 0.88, 0.27)),
-    (Place(0.28, 0.5, 0.62), Words(0.51, 0.1, 0.45, 0.8)),
-    (Place(0.72, 0.5, 0.62), Words(0.04, 0.1, 0.45, 0.8)),
-    (Place(0.5, 0.64, 0.56), Words(0.06, 0.04, 0.88, 0.27)),
+    (Place(0.5, 0.37, 0.58), Words(0.06, 0.69, 0.88, 0.27)),
+    (Place(0.28, 0.5, 0.58), Words(0.51, 0.1, 0.45, 0.8)),
+    (Place(0.72, 0.5, 0.58), Words(0.04, 0.1, 0.45, 0.8)),
+    (Place(0.5, 0.63, 0.58), Words(0.06, 0.04, 0.88, 0.27)),
 )
 """Where one thing and its name may be."""
 BOTH = (
     (
-        (Place(0.21, 0.37, 0.48), Words(0.02, 0.66, 0.44, 0.3)),
+        (Place(0.21, 0.37, 0.46), Words(0.02, 0.66, 0.44, 0.3)),
         (Place(0.5, 0.33, 0.2), Words(0.39, 0.42, 0.22, 0.22)),
-        (Place(0.79, 0.37, 0.48), Words(0.54, 0.66, 0.44, 0.3)),
+        (Place(0.79, 0.37, 0.46), Words(0.54, 0.66, 0.44, 0.3)),
     ),
     (
-        (Place(0.21, 0.64, 0.48), Words(0.02, 0.04, 0.44, 0.3)),
+        (Place(0.21, 0.64, 0.46), Words(0.02, 0.04, 0.44, 0.3)),
         (Place(0.5, 0.6, 0.2), Words(0.39, 0.69, 0.22, 0.22)),
-        (Place(0.79, 0.64, 0.48), Words(0.54, 0.04, 0.44, 0.3)),
+        (Place(0.79, 0.64, 0.46), Words(0.54, 0.04, 0.44, 0.3)),
     ),
     (
-        (Place(0.19, 0.25, 0.42), Words(0.38, 0.07, 0.58, 0.32)),
-        (Place(0.53, 0.54, 0.18), Words(0.06, 0.47, 0.38, 0.13)),
-        (Place(0.8, 0.74, 0.44), Words(0.03, 0.63, 0.58, 0.32)),
+        (Place(0.19, 0.25, 0.46), Words(0.38, 0.07, 0.58, 0.32)),
+        (Place(0.53, 0.54, 0.2), Words(0.06, 0.47, 0.38, 0.13)),
+        (Place(0.8, 0.75, 0.46), Words(0.03, 0.63, 0.58, 0.32)),
     ),
     (
-        (Place(0.81, 0.25, 0.42), Words(0.04, 0.07, 0.58, 0.32)),
-        (Place(0.47, 0.54, 0.18), Words(0.56, 0.47, 0.38, 0.13)),
-        (Place(0.2, 0.74, 0.44), Words(0.39, 0.63, 0.58, 0.32)),
+        (Place(0.81, 0.25, 0.46), Words(0.04, 0.07, 0.58, 0.32)),
+        (Place(0.47, 0.54, 0.2), Words(0.56, 0.47, 0.38, 0.13)),
+        (Place(0.2, 0.75, 0.46), Words(0.39, 0.63, 0.58, 0.32)),
     ),
 )
 """Where the start, what is said between, and the end may be."""
@@ -91,16 +91,16 @@ class Sheet:
         image.putpalette(self.colours.shades())
         self.image = image.convert("RGB")
 
-    def motif(self, name: str, place: Place, is_mirrored: bool = False) -> None:
-        image, mask = sprite(name, self._side(place), is_mirrored)
+    def motif(self, name: str, place: Place) -> None:
+        image, mask = sprite(name, self._side(place))
         self.image.paste(image, self._corner(place), mask)
 
     def on_plate(self, name: str, place: Place) -> None:
         self._flat("disc", place, self.colours.plate)
         self.motif(name, place._replace(side=_ON_PLATE * place.side))
 
-    def arrow(self, place: Place, is_mirrored: bool) -> None:
-        self._flat("arrow", place, self.colours.letters, is_mirrored)
+    def arrow(self, place: Place, is_back: bool) -> None:
+        self._flat("back" if is_back else "arrow", place, self.colours.letters)
 
     def words(self, text: str, where: Words, largest: float = 0.2) -> None:
         """Large letters are so many shares of the picture's height."""
@@ -109,9 +109,8 @@ class Sheet:
         for mask, x, y in lettering.written(text, area, largest * height):
             self.image.paste(self.colours.letters, (x, y), mask)
 
-    def _flat(self, name: str, place: Place, colour: Colour, is_mirrored: bool = False) -> None:
-        mask = sprite(name, self._side(place), is_mirrored).mask
-        self.image.paste(colour, self._corner(place), mask)
+    def _flat(self, name: str, place: Place, colour: Colour) -> None:
+        self.image.paste(colour, self._corner(place), sprite(name, self._side(place)).mask)
 
     def _side(self, place: Place) -> int:
         return round(place.side * self.image.height)
@@ -142,7 +141,7 @@ def _draw_alone(sheet: Sheet, words: str, number: int) -> None:
     if sheet.colours.is_dark:
         sheet.on_plate(motif_of(words), place)
     else:
-        sheet.motif(motif_of(words), place, is_mirrored=bool(number & 1))
+        sheet.motif(motif_of(words), place)
     sheet.words(words, where)
 
 
@@ -151,7 +150,7 @@ def _draw_both(sheet: Sheet, about: Subject, number: int) -> None:
     motifs = ends_of(about)
     sheet.on_plate(motifs[0], start)
     sheet.on_plate(motifs[1], end)
-    sheet.arrow(arrow, is_mirrored=start.x > end.x)
+    sheet.arrow(arrow, is_back=start.x > end.x)
     sheet.words(SAID[about.relation], said, 0.1)
     sheet.words(about.start, its_name, 0.15)
     sheet.words(about.end, other_name, 0.15)

@@ -57,10 +57,14 @@ def _size(lines: Sequence[str], area: Area, largest: float) -> int:
     return max(_SMALLEST, int(size) // 2 * 2)
 
 
-@lru_cache(maxsize=4_096)
 def _width(line: str) -> float:
-    """In letters' sizes."""
-    return font(_MEASURED).getlength(line) / _MEASURED
+    """In letters' sizes; a little less if some stand closer together."""
+    return sum(map(_advance, line))
+
+
+@lru_cache(maxsize=1_024)
+def _advance(letter: str) -> float:
+    return font(_MEASURED).getlength(letter) / _MEASURED
 
 
 def lines_of(words: str, longest: int = LONGEST_LINE) -> list[str]:
@@ -77,7 +81,7 @@ def lines_of(words: str, longest: int = LONGEST_LINE) -> list[str]:
 @lru_cache(maxsize=1_024)
 def line_mask(line: str, size: int) -> Image.Image:
     """As high as a line. Nobody may write on it."""
-    width = round(font(size).getlength(line)) + 2
+    width = round(_width(line) * size) + 2
     image = Image.new("L", (width, round(LINE * size)))
     ImageDraw.Draw(image).text((1, 0), line, 255, font(size))
     return image

@@ -14,24 +14,23 @@ import csv
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from PIL import Image, ImageDraw
 
 from .lettering import font
 from .palette import Colour, colour
-
-Shares = np.ndarray[tuple[int, ...], np.dtype[np.integer[Any]]]
 
 DRAWN = Path(__file__).with_name("motifs.tsv")
 TONES = ("main", "deep", "light", "accent", "ink")
 NOTHING = "ground"  # a shape of this tone takes away what is under it
 
 _SIDE = 100
-_FINER = 4  # so much larger than asked for is it drawn, for smooth edges
-_NUMBERS = range(1, len(TONES) + 1)
-_LARGEST = 1_600  # pixels of a side while it is drawn
+_FINER = 3  # so much larger than asked for is it drawn, for smooth edges
+_IS_TONE = [
+    [255 * (value == number) for value in range(256)] for number in range(1, len(TONES) + 1)
+]
+_LARGE = 200  # pixels of a side; edges of larger ones are fine enough in half of that
 
 
 class Shape(NamedTuple):
@@ -70,22 +69,20 @@ class Sprite(NamedTuple):
     mask: Image.Image
 
 
-@lru_cache(maxsize=1_024)
-def sprite(name: str, side: int, is_mirrored: bool = False) -> Sprite:
-    numbers = _drawn(name, min(_FINER * side, _LARGEST))
-    if is_mirrored:
-        numbers = numbers.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    mask = numbers.point([0] + [255] * 255).resize((side, side), Image.Resampling.BOX)
+@lru_cache(maxsize=512)
+def sprite(name: str, side: int) -> Sprite:
+    finer = _FINER if side < _LARGE else 2
+    numbers = _drawn(name, finer * side)
+    mask = numbers.point([0] + [255] * 255).reduce(finer)
     colours = tones(name)
     numbers.putpalette([part for tone in TONES[:1] + TONES for part in colours[tone]])
-    return Sprite(numbers.convert("RGB").resize((side, side), Image.Resampling.BOX), mask)
+    return Sprite(numbers.convert("RGB").reduce(finer), mask)
 
 
-def shares(name: str, side: int) -> Shares:
-    """How much of each pixel each of the tones has, of 255."""
-    finer = np.asarray(_drawn(name, _FINER * side)).reshape(side, _FINER, side, _FINER)
-    each = [(finer == number).sum((1, 3)) for number in _NUMBERS]
-    return np.stack(each, 2) * 255 // _FINER**2
+def shares(name: str, side: int) -> list[Image.Image]:
+    """How much of each pixel each of the tones has."""
+    numbers = _drawn(name, _FINER * side)
+    return [numbers.point(each).reduce(_FINER) for each in _IS_TONE]
 
 
 @lru_cache(maxsize=512)
