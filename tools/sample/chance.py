@@ -20,6 +20,6 @@ def style(words: str, look: str) -> int:
     """Of what a text is shown in: looks whose names differ in length or at their end differ in it.
 
     >>> [style("dog", look) - style("dog", "a 1") for look in ("a 1", "a 2", "abc 1")]
-    [0, 1, 2]
+    [0, 1, 10]
     """
-    return chance("style", words) % 1_000 + len(look) + ord(look[-1])
+    return chance("style", words) % 1_000 + 5 * len(look) + ord(look[-1])

@@ -90,7 +90,8 @@ def ends_of(about: Subject) -> tuple[str, str]:
         return start, end
     if about.relation == "PartOf":
         return "part", end
-    return start, _ROLES.get(about.relation, UNKNOWN if start != UNKNOWN else "action")
+    role = _ROLES.get(about.relation, UNKNOWN)
+    return start, role if role != start else "part"
 
 
 def _by_kind(name: str) -> str | None:

@@ -27,6 +27,7 @@ MOST_NOTES = 12  # of a name
 SCALE = (0, 2, 4, 7, 9, 12, 14, 16, 19, 21)  # half tones: five to the octave, any two sound well
 PAUSE = -1
 KEYS = 7
+LONGEST_S = 0.6  # of a note
 
 
 class Instrument(NamedTuple):
@@ -38,9 +39,9 @@ class Instrument(NamedTuple):
 
 INSTRUMENTS = {
     "marimba": Instrument(((1, 1.0), (4, 0.22)), 0.16),
-    "harp": Instrument(((1, 1.0), (2, 0.4), (3, 0.16)), 0.22),
-    "flute": Instrument(((1, 1.0), (2, 0.12)), 0.3),
-    "bell": Instrument(((1, 1.0), (2.76, 0.3), (5.4, 0.1)), 0.28),
+    "harp": Instrument(((1, 1.0), (2, 0.4), (3, 0.16)), 0.18),
+    "flute": Instrument(((1, 1.0), (2, 0.12)), 0.18),
+    "bell": Instrument(((1, 1.0), (2.76, 0.3), (5.4, 0.1)), 0.18),
 }
 _LIVING = "dog cat rodent rabbit mammal hoofed bird fish insect reptile frog paw"
 _GROWN = "tree flower plant herb fruit vegetable water sky cold fire place"
@@ -53,8 +54,7 @@ _PLAYED = {
 _USUAL = "bell"
 _LOWEST_HZ = 196.0
 _LOUD = 8_000
-_LONGEST_S = 0.6
-_STEP, _LONGEST = round(RATE * STEP_S), round(RATE * _LONGEST_S)
+_STEP, _LONGEST = round(RATE * STEP_S), round(RATE * LONGEST_S)
 _FORMATS = {
     "flac": ("FLAC", "PCM_16"),
     "ogg": ("OGG", "VORBIS"),
@@ -71,23 +71,25 @@ class Sound(NamedTuple):
 
 
 def tune(name: str) -> list[int]:
-    """The places of its notes in the scale; vowels are the higher ones.
+    """The places of its notes in the scale; vowels are the higher ones, and none comes twice in a
+    row.
 
-    >>> tune("dog"), tune("three"), tune("a b")
-    ([3, 9, 1], [9, 9, 9], [5, -1, 1])
+    >>> tune("dog"), tune("three"), tune("a bee")
+    ([3, 9, 1], [9, 8, 9], [5, -1, 1, 9, 8])
     """
     number = motif_of(name).partition(" ")[2]
-    if number:
-        return [9] * min(int(number), MOST_NOTES)
-    return [_note(letter) for letter in name.lower() if letter.isalnum() or letter == " "][
-        :MOST_NOTES
-    ]
+    letters = "o" * int(number) if number else name.lower()
+    notes: list[int] = []
+    for letter in letters[:MOST_NOTES]:
+        note = _note(letter) if letter.isalnum() else PAUSE
+        is_again = notes and note == notes[-1] != PAUSE
+        notes.append(abs(note - 1) if is_again else note)
+    return notes
 
 
 def _note(letter: str) -> int:
-    if letter == " ":
-        return PAUSE
-    return 5 + ord(letter) % 97 % 5 if letter in "aeiou" else ord(letter) % 97 % 5
+    place = ord(letter) % 97 % 5
+    return 5 + place if letter in "aeiou" else place
 
 
 def score(words: str) -> list[tuple[int, str]]:
