@@ -860,11 +860,13 @@ class Node:
         return QUARANTINED if self.has_quarantined else CANNOT if self.has_left else 0
 
     def batches(self) -> list[str]:
-        """Those without a sender first."""
-        found = [each for each in self._all("raw") if self._is_batch(each)]
-        matches = [(each, BATCH.fullmatch(each)) for each in found]
-        keys = {e: (m["sender"] or "", m["harvest"], int(m["counter"]), e) for e, m in matches if m}
-        return sorted(found, key=lambda name: keys[name])
+        found = []
+        for name in self._all("raw"):
+            try:
+                found += [name] if self._is_batch(name) else []
+            except OSError as error:  # a sender may close what is its own
+                self._leave(name, error)
+        return sorted(found, key=_age)
 
     def _is_batch(self, name: str) -> bool:
         return bool(BATCH.fullmatch(name)) and self._folder.is_folder(f"raw/{name}")
@@ -1190,9 +1192,9 @@ class Node:
     def _standing(self, name: str, is_trial: bool) -> str:
         if self._is_sender("raw", name):
             return "is the folder of a sender: nothing waits in it"
-        if not self._is_batch(name):
-            return "is not a batch: left alone"
         try:
+            if not self._is_batch(name):
+                return "is not a batch: left alone"
             manifest = self._manifest(name)
             if _was_merged(manifest, self._receipt(name)):
                 return "was merged before: to be erased"
@@ -1213,6 +1215,11 @@ class Node:
 
 def _signature(secret: bytes, data: bytes) -> bytes:
     return hmac.new(secret, data, hashlib.sha256).hexdigest().encode()
+
+
+def _age(name: str) -> tuple[str, int, str]:
+    harvest, counter, _ = name.rsplit("-", 2)
+    return harvest, int(counter), name
 
 
 def _by_time(receipt: tuple[str, str]) -> tuple[str, str]:
