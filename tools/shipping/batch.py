@@ -81,8 +81,8 @@ class Batch:
             self.erase(volume)
 
     def erase(self, volume: Volume) -> None:
-        """Its own; what lies elsewhere is not the batch's to erase. Its books stay for as long as it
-        does: they say whose its files were."""
+        """Its own; what lies elsewhere is not the batch's to erase. Its books stay for as long as
+        it does: they say whose its files were."""
         content = self.content
         for member in volume.members if self.kind == MEDIA else ():
             if member.path not in BOOKS:

@@ -9,11 +9,10 @@ from ..media.ledger import Ledger
 from .batch import Batch
 from .outbox import Outbox
 
-
 OnArrived = Callable[[Sequence[str]], None]
-"""Is told the owners of a batch that has arrived: the node has proven all of their files that were in
-it. It comes before the batch is forgotten, so that a crash in between makes it come again. It should
-be quick; what it raises ends this shipping, and it comes again with the next."""
+"""Is told the owners of a batch that has arrived: the node has proven all of their files in it. It
+comes before the batch is forgotten, so that a crash in between makes it come again. It should be
+quick; what it raises ends this shipping, and it comes again with the next."""
 
 
 class Stock(Protocol):
