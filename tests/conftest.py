@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from main import main
@@ -24,6 +25,10 @@ UMASK = os.umask(0)
 os.umask(UMASK)
 SLOW = ("faults", "story", "crash", "package", "shipping", "pages", "assist")
 
+
+# A busy machine may take a second for what takes a moment; each test has its own deadline.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Whoever starts the tests in the background hands this on to every program they start.
