@@ -23,8 +23,10 @@ from tools.sample import world as sample
 
 UMASK = os.umask(0)
 os.umask(UMASK)
-SLOW = ("faults", "story", "crash", "package", "shipping", "pages", "assist")
-
+SLOW = (
+    *("faults", "story", "crash", "package", "shipping", "pages", "assist"),
+    *("commands", "cluster", "structure", "layers"),
+)
 
 # A busy machine may take a second for what takes a moment; each test has its own deadline.
 settings.register_profile("tests", deadline=None)
