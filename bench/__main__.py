@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bench import (
+    cluster,
     dump,
     fetch,
     fields,
@@ -26,6 +27,7 @@ from bench import (
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
+    "cluster": cluster.measure,
     "dump": dump.measure,
     "fetch": fetch.measure,
     "fields": fields.measure,
