@@ -30,6 +30,7 @@ URIS = 100_000_000
 MINUTES = 20.0
 GIGABYTES = 40.0
 FOUND = (5, 10)
+SCATTERED = 20  # times smaller is a file that is grown in no order
 GROWING = 0.6  # of the time at most; the rest is for measuring
 LONGEST_RUN_S = 1200
 
@@ -59,22 +60,33 @@ def measure_plan(plan: Plan, say: Say) -> Iterator[Row]:
         for size in plan.sizes():
             say(f"scale: growing to {size:,} URIs")
             reached = grow(path, size, bounds)
-            yield from measure_size(path, reached, say)
+            yield from measure_size(path, f"{reached:,} URIs", say)
             if reached < 0.99 * size or time.monotonic() > until:
                 say(f"scale: a bound is reached at {reached:,} of {plan.uris:,}")
                 break
+        path.unlink()
+        yield from measure_scattered(path, plan, say)
     yield Row("cores that others used meanwhile", [others.cores()])
 
 
-def measure_size(path: Path, known: int, say: Say) -> Iterator[Row]:
-    yield Row(f"{known:,} URIs: size of the file", [path.stat().st_size / known], " B a URI", 1)
-    wishes = write_wishes(path, random.Random(known))
+def measure_scattered(path: Path, plan: Plan, say: Say) -> Iterator[Row]:
+    """A smaller one whose index lies on the disk as that of a walk does."""
+    size = plan.uris // SCATTERED
+    say(f"scale: growing to {size:,} URIs, scattered")
+    until = time.monotonic() + plan.minutes * 60 * (1 - GROWING)
+    reached = grow(path, size, Bounds(until, round(plan.gigabytes * 1e9)), is_scattered=True)
+    yield from measure_size(path, f"{reached:,} URIs, scattered", say)
+
+
+def measure_size(path: Path, what: str, say: Say) -> Iterator[Row]:
+    yield Row(f"{what}: size of the file", [path.stat().st_size / 1e6], " MB", 0)
+    wishes = write_wishes(path, random.Random(what))
     for state in ("cold", "warm"):
-        say(f"scale: {known:,} URIs, {state}")
+        say(f"scale: {what}, {state}")
         told = run_child(path, wishes, state)
-        yield from opening_rows(f"{known:,} URIs, {state}", told["opening"])
+        yield from opening_rows(f"{what}, {state}", told["opening"])
         for found in FOUND:
-            yield from moves_rows(f"{known:,} URIs, {state}, {found} found", told[str(found)])
+            yield from moves_rows(f"{what}, {state}, {found} found", told[str(found)])
     wishes.unlink()
 
 

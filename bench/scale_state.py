@@ -28,7 +28,7 @@ STAGE = Stage("fetch", workers=8)
 STAGES = (STAGE, Stage("extend", workers=5))
 STRETCH = 100_000  # rows a statement
 KEYS = 1 << 48
-CACHE_KB = 256_000
+CACHE_KB = 1_000_000
 ROOM_LEFT = 10_000_000_000  # bytes that others may need on the same disk
 SHAPES = (
     "printf('/a/[/r/IsA/,/c/en/%012x/,/c/en/%06x/]', {key}, abs(random() % 16777216))",
