@@ -27,13 +27,15 @@ def test_without_a_host_media_stay_here() -> None:
     )
 
 
+HOURS = "transport.every_hours must be a whole number from 1 to 24, or 0.25 or 0.5"
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
         ("port = 0", "transport.port must be more than 0"),
         ("volume_mb = 0", "transport.volume_mb must be more than 0"),
-        ("every_hours = 25", "transport.every_hours must be from 1 to 24"),
-        ("every_hours = 0", "transport.every_hours must be from 1 to 24"),
+        *((f"every_hours = {hours}", HOURS) for hours in (25, 0, 1.5, 0.1)),
         ("connections = 0", "transport.connections must be more than 0"),
         ("receipt_s = -1", "transport.receipt_s must be 0 or more"),
         ("proxy = 'ftp://a:1'", "transport.proxy must be like"),
@@ -92,6 +94,8 @@ def test_a_secret_of_the_transport_from_a_file() -> None:
     assert loaded(NODE + "secret_file = 'transport-secret'").transport.secret == "hunter3"
 
 
-@pytest.mark.parametrize(("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *")])
-def test_shipping_is_on_the_hour(hours: int, times: str) -> None:
+@pytest.mark.parametrize(
+    ("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *"), (0.25, "*/15 * * * *")]
+)
+def test_shipping_is_on_the_hour(hours: float, times: str) -> None:
     assert loaded(NODE + f"every_hours = {hours}").transport.times == times

@@ -32,7 +32,7 @@ class TransportSettings:
     folder: str = ""
     sender: str = ""
     volume_mb: float = bounded(500.0, above=0, most=10**6)
-    every_hours: int = 3
+    every_hours: float = 3.0
     proxy: str = ""
     jump: str = ""
     ssh: str = AUTO
@@ -48,8 +48,10 @@ class TransportSettings:
 
     @property
     def times(self) -> str:
-        """On the hour, as in a crontab."""
-        return f"0 */{self.every_hours} * * *" if self.every_hours < 24 else "0 0 * * *"
+        """On the hour or within it, as in a crontab."""
+        if self.every_hours < 1:
+            return f"*/{int(60 * self.every_hours)} * * * *"
+        return f"0 */{int(self.every_hours)} * * *" if self.every_hours < 24 else "0 0 * * *"
 
     def place(self, folder: str) -> str:
         """On the node: of raw, received or archive what is ours."""
@@ -66,7 +68,9 @@ class TransportSettings:
         )
 
     def check(self, where: str) -> None:
-        require(1 <= self.every_hours <= 24, f"{where}every_hours must be from 1 to 24")
+        is_whole = self.every_hours.is_integer() and 1 <= self.every_hours <= 24
+        sentence = f"{where}every_hours must be a whole number from 1 to 24, or 0.25 or 0.5"
+        require(is_whole or self.every_hours in (0.25, 0.5), sentence)
         if self.host:
             self._check_node(where)
             self._check_way(where)
