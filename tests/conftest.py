@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from main import main
 from tests.support.command import Here
+from tests.support.nats_server import VERSIONS, NatsServer, running_nats
 from tests.support.neo4j_server import AnyServer, Server, emptied, given_server, own_server
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
@@ -88,6 +89,20 @@ def media() -> Iterator[MediaWorld]:
     """The sample's media servers."""
     with MediaWorld() as media:
         yield media
+
+
+@pytest.fixture
+def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """The newest version, with keys for alpha and beta; up in a tenth of a second."""
+    with running_nats(tmp_path / "cluster") as server:
+        yield server
+
+
+@pytest.fixture(params=VERSIONS)
+def any_nats_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NatsServer]:
+    """The same as the oldest version and as the newest."""
+    with running_nats(tmp_path / "cluster", request.param) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -423,7 +423,7 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
     offered = "".join(helps)
     for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", TEXT)):
         assert re.search(rf"{flag}\b(?!-)", offered), flag
-    for command in set(re.findall(r"python main\.py ([a-z]+)", TEXT)):
+    for command in set(re.findall(r"python main\.py ((?:cluster )?[a-z]+)", TEXT)):
         assert command in VERBS
     for command in set(re.findall(r"scripts/neo4j ([a-z]+)", TEXT)):
         assert command in script_help
@@ -431,7 +431,8 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
 
 def test_every_command_stands_in_the_table() -> None:
     table = TEXT.partition("## Every command")[2].partition("\n## ")[0]
-    told = set(re.findall(r"`(?:python main\.py )?((?:pages |structure )?[a-z]+)[` ]", table))
+    pattern = r"`(?:python main\.py )?((?:pages |structure |cluster )?[a-z]+)[` ]"
+    told = set(re.findall(pattern, table))
     assert set(VERBS) <= told
 
 

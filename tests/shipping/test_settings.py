@@ -46,11 +46,24 @@ def test_without_a_host_media_stay_here() -> None:
         ("ssh = 'program'\nproxy = 'http://a:1'", 'a proxy is for ssh = "auto" or "paramiko"'),
         ("secret = 'hunter2'", "unknown setting transport.secret; did you mean"),
         ("passphrase = 'hunter2'", "unknown setting transport.passphrase"),
+        ("sender = 'Oak'", "transport.sender must be up to 32 of a-z, 0-9 and -"),
+        ("sender = '../oak'", "transport.sender must be"),
+        ("sender = '3f2a9c10-000001-5c1e'", "not begin like the name of a batch"),
+        ("sender = 'deadbeef'", "not begin like the name of a batch"),
     ],
 )
 def test_a_wrong_transport_is_refused(line: str, sentence: str) -> None:
     said = refusal(NODE + line)
     assert sentence in said and "hunter2" not in said
+
+
+@pytest.mark.parametrize("folder", ["/", "/srv", "/srv/"])
+def test_a_sender_has_a_place_of_its_own_on_the_node(folder: str) -> None:
+    alone = loaded(NODE.replace('"/srv"', f'"{folder}"')).transport
+    oak = loaded(NODE.replace('"/srv"', f'"{folder}"') + "sender = 'oak'").transport
+    assert alone.place("raw") == f"{folder.rstrip('/')}/raw"
+    assert oak.place("raw") == f"{folder.rstrip('/')}/raw/oak"
+    assert refusal("[transport]\nsender = 'oak'").startswith("transport.host is missing")
 
 
 @pytest.mark.parametrize("name", ["user", "key_file", "known_hosts", "folder"])

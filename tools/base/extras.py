@@ -22,6 +22,10 @@ EXTRAS = {
     "pdfplumber": "pdf-tables",
     "pymongo": "mongodb",
     "prometheus_client": "metrics",
+    "nats": "cluster",
+    "cryptography": "cluster",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

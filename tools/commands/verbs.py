@@ -47,6 +47,17 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "survey": Verb("survey", "say what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
+    "several machines": {
+        "cluster init": Verb(
+            "cluster_init", "make the keys of a cluster, and its server's settings"
+        ),
+        "cluster add": Verb("cluster_add", "write the file with which a node joins"),
+        "cluster remove": Verb("cluster_remove", "cut a node off and refuse its key"),
+        "cluster drain": Verb("cluster_drain", "let a node end what it has, and then itself"),
+        "cluster forget": Verb("cluster_forget", "get again what a lost node alone had"),
+        "cluster status": Verb("cluster_status", "say which nodes have keys, work, have files"),
+        "node": Verb("node", "work for a harvest on another machine"),
+    },
     "your shell": {
         "completion": Verb("completion", "print a script that completes commands and flags"),
     },
@@ -86,7 +97,7 @@ VERBS: Mapping[str, Verb] = {
 def overview() -> str:
     """What `python main.py --help` shows, on one screen."""
     groups = "\n".join(
-        "\n".join([f"{title}:", *(f"  {name:12} {verb.does}" for name, verb in group.items())])
+        "\n".join([f"{title}:", *(f"  {name:14} {verb.does}" for name, verb in group.items())])
         for title, group in GROUPS.items()
     )
     return (

@@ -15,7 +15,7 @@ import orjson
 
 from ..journal.schema import FAILED
 from . import statements as sql
-from .marks import REASON, Marked
+from .marks import ELSEWHERE, REASON, Marked
 from .stage import Stage, Task
 from .statefile import StateFile, as_json
 from .window import SIZE, Row
@@ -143,7 +143,8 @@ class Register(StateFile):
 
     def lease(self, tasks: Sequence[Task]) -> None:
         """Of one stage; their tokens follow one another."""
-        values = (tasks[0].stage.name, tasks[0].token, as_json([task.id for task in tasks]))
+        stage, ids = tasks[0].stage, as_json([task.id for task in tasks])
+        values = (stage.name, tasks[0].token, ELSEWHERE if stage.is_elsewhere else "", ids)
         with self.stop_if_unwritable():
             self._db.execute(sql.LEASE, values)
         self.leases += len(tasks)
