@@ -17,7 +17,7 @@ from PIL.ImageFont import FreeTypeFont
 
 Mask = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
-LINE = 1.18  # of the letters' size
+LINE = 1.24  # of the letters' size, from the highest to the lowest
 _LENGTHS = (40, 26, 20, 15, 11, 8, 5)  # of lines, in letters
 _SMALLEST = 8
 _MEASURED = 100
