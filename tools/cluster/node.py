@@ -68,6 +68,8 @@ PULSE_S = 2.0
 JOIN_S = 3.0  # how often a coordinator is looked for
 PENDING = "pending.db"
 
+OPEN_S = 3.0  # nothing else is heard meanwhile
+
 Item = Message | tuple[Work, str, int] | Callable[[], None]
 
 
@@ -259,7 +261,7 @@ class Node:
     def _is_open(self, token: int) -> bool:
         """If nobody answers, it is begun: at worst that is in vain."""
         try:
-            return self._post.look_up(IS_OPEN, token) is not False
+            return self._post.look_up(IS_OPEN, token, seconds=OPEN_S) is not False
         except Unavailable:
             return True
 
