@@ -53,6 +53,7 @@ class Roster:
     def __init__(self) -> None:
         self._lock = Lock()
         self._nodes: dict[str, Seen] = {}
+        self._sent_away: dict[str, str] = {}  # and why
         self.custody: Custody | None = None
 
     def __getitem__(self, name: str) -> Seen | None:
@@ -61,6 +62,8 @@ class Roster:
     def enter(self, name: str, join: Introduction) -> str | None:
         """It works for us now; or why it does not."""
         with self._lock:
+            if (why := self._sent_away.get(name)) is not None:
+                return why
             known = self._nodes.get(name)
             if known is not None and known.join.session != join.session and not known.is_silent:
                 return (
@@ -73,6 +76,16 @@ class Roster:
             else:
                 known.join, known.heard, known.heard_at = join, time.monotonic(), now
         return None
+
+    def send_away(self, name: str, why: str) -> None:
+        """As long as this coordinator lives."""
+        with self._lock:
+            self._sent_away[name] = why
+            seen = self._nodes[name]
+            seen.agreed, seen.places, seen.tokens = {}, {}, frozenset()
+
+    def is_sent_away(self, name: str) -> bool:
+        return name in self._sent_away
 
     def agree(self, name: str, agreed: Agreed) -> None:
         with self._lock:
@@ -153,8 +166,12 @@ class Roster:
             free if isinstance(free, int) else None,
             owners.get(seen.name, 0),
             held[:500] if isinstance(held, str) else "",
-            "; ".join(f"{stage}: {why}" for stage, why in seen.refused.items())[:500],
+            self._why_refused(seen)[:500],
         )
+
+    def _why_refused(self, seen: Seen) -> str:
+        refused = (f"{stage}: {why}" for stage, why in seen.refused.items())
+        return self._sent_away.get(seen.name) or "; ".join(refused)
 
 
 def _numbers(table: Table) -> dict[str, int]:

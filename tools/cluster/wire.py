@@ -19,6 +19,7 @@ from .messages import KINDS, Message, Table, Work
 LARGEST = 8 * 2**20  # bytes of a message
 LONGEST_TEXT = 100_000
 LARGEST_NUMBER = 2**63 - 1
+LONGEST_DELAY_S = 7 * 86_400.0
 
 
 class Malformed(ValueError):
@@ -124,7 +125,7 @@ def done_of(table: Table, records: object = None) -> Done:
     """Malformed if it is none."""
     try:
         to, reason = table["to"], table["reason"]
-        found = [_found(each) for each in table["found"]]
+        found = [_found(each) for each in _list(table["found"])]
         tally, facts = table["tally"], table["facts"]
     except (KeyError, TypeError, ValueError):
         raise Malformed("a result that is none") from None
@@ -146,6 +147,12 @@ def _found(fields: list[Any]) -> Found:
     if notes is not None and not all(is_of(each, str | None) for each in notes):
         raise ValueError
     return Found(stage, uris, priority, depth, notes, again)
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError
+    return value
 
 
 def _all_of(table: object, hint: object) -> bool:
@@ -180,6 +187,8 @@ def error_of(table: Table) -> HarvestError:
         raise Malformed("an error that is none") from None
     if not (is_of(text, str) and is_of(delay, float | None) and is_of(status, int | None)):
         raise Malformed("an error that is none")
+    if delay is not None:
+        delay = min(max(delay, 0.0), LONGEST_DELAY_S)
     error = found.__new__(found)  # some of them word their text themselves
     Exception.__init__(error, text)
     vars(error).update(delay=delay, status=status)
