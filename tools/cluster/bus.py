@@ -97,6 +97,15 @@ class Bus:
         except nats.errors.Error as error:
             raise Unavailable(f"the cluster's server: {error}") from error
 
+    def ask(self, subject: str, seconds: float) -> bytes | None:
+        """What whoever hears this subject answers; None if nobody hears it. Unavailable if it is
+        heard and not answered."""
+        return self.call(self._ask(subject, seconds), seconds + 1)
+
+    def hear(self, subject: str, tell: Heard) -> None:
+        """From now on."""
+        self.call(self._hear(subject, tell))
+
     @property
     def client(self) -> Client:
         if self._client is None:
@@ -136,6 +145,16 @@ class Bus:
         for subject, tell in heard.items():
             await self._client.subscribe(subject, cb=_callback(tell))
         await self._client.flush(int(CONNECT_S))
+
+    async def _ask(self, subject: str, seconds: float) -> bytes | None:
+        try:
+            return (await self.client.request(subject, b"", timeout=seconds)).data
+        except nats.errors.NoRespondersError:
+            return None
+
+    async def _hear(self, subject: str, tell: Heard) -> None:
+        await self.client.subscribe(subject, cb=_callback(tell))
+        await self.client.flush(int(CONNECT_S))
 
     def _say_all(self) -> None:
         self._is_saying = False
