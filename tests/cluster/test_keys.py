@@ -180,6 +180,15 @@ def test_a_number_left_by_a_killed_server_is_nobodys(nats_server: NatsServer) ->
     assert not reload_server(nats_server.folder), "it would end the tests"
 
 
+def test_the_server_of_another_folder_is_not_ours(nats_server: NatsServer, tmp_path: Path) -> None:
+    """As the system may have given the number of a killed one again."""
+    with running_nats(tmp_path / "other") as other:
+        pid = str(server_pid(other.folder))
+        nats_server.kill()
+        (nats_server.folder / PID_FILE).write_text(pid)
+        assert server_pid(nats_server.folder) is None
+
+
 def test_a_configuration_that_the_server_refuses_is_told(nats_server: NatsServer) -> None:
     (nats_server.folder / CONFIG_FILE).write_text("listen {")
     with pytest.raises(Exception, match="did not take the new"):

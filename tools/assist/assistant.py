@@ -15,11 +15,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..base.place import Place
-from ..engine.executor import processes_of
+from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import Harvest
 from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
+from ..journal.nodes import nodes_fact
 from ..journal.processes import processes_fact
 from ..journal.reader import look
 from ..reports.text import brief
@@ -34,7 +35,7 @@ from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Deaths, Heartbeat, Outages, Overdue, Reserve
+from .watchdogs import Backlog, Deaths, Heartbeat, NodeTroubles, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -91,6 +92,7 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._reporter("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._reporter("source")),
             Deaths(partial(processes_of, harvest.executor), self._reporter("process")),
+            NodeTroubles(partial(nodes_of, harvest.executor), self._reporter("process")),
         ]
         clock, job = settings.clock, harvest.job
         if longest_s := clock.task_timeout_s or job.task_timeout_s:
@@ -205,7 +207,8 @@ class Assist:
 
     def _processes(self) -> dict[str, str]:
         """Who works for it beside us, for whoever looks from outside."""
-        return processes_fact(os.getpid(), processes_of(self._harvest.executor))
+        executor, pid = self._harvest.executor, os.getpid()
+        return processes_fact(pid, processes_of(executor)) | nodes_fact(pid, nodes_of(executor))
 
     # --- who gets notice -----------------------------------------------------------------------
 

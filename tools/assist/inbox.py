@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from ..base.files import write_whole
 from ..engine.harvest import Request
 from ..journal.holder import Running, running
 
 FOLDER = "wishes"
+NodeVerb = Literal["drain", "forget"]
 
 
 def request_retry(state: Path, reason: str) -> None:
@@ -54,6 +56,21 @@ def take_retry_requests(state: Path, revive: Callable[[str], int]) -> int:
         revived += revive(wish.read_text(encoding="utf-8"))
         wish.unlink(missing_ok=True)
     return revived
+
+
+def request_of_nodes(state: Path, verb: NodeVerb, node: str) -> None:
+    _leave(state, "node", json.dumps([verb, node]))
+
+
+def take_node_requests(state: Path) -> list[tuple[NodeVerb, str]]:
+    found: list[tuple[NodeVerb, str]] = []
+    for wish in _wishes(state, "node"):
+        with suppress(ValueError, TypeError):  # written by nobody we know
+            verb, node = json.loads(wish.read_bytes())
+            if verb in ("drain", "forget"):
+                found.append((verb, str(node)))
+        wish.unlink(missing_ok=True)
+    return found
 
 
 def is_shipping_requested(state: Path) -> bool:

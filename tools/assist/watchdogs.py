@@ -18,6 +18,7 @@ from typing import Protocol
 from ..engine.monitor import Monitor
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
+from ..journal.nodes import Node
 from ..journal.processes import Process
 
 logger = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
 RUN_SOON_EVERY_S = 600.0
 DEATHS_EVERY_S = 600.0
+SILENT_S = 600.0  # so long a node may say nothing before anybody is told
 ROOM_AGAIN = 0.9  # of the limit
 
 
@@ -211,6 +213,31 @@ class Deaths:
         self._told[each.name] = each.deaths
         times = "" if deaths == 1 else f" {deaths} times, at last"
         return f"{each.name} died{times}: {each.why}; what it worked on is tried again"
+
+
+class NodeTroubles:
+    """Reports each node that is silent for long, held or refused, and when it is well again."""
+
+    def __init__(self, nodes: Callable[[], Sequence[Node]], report: Report) -> None:
+        self._nodes = nodes
+        self._report = report
+        self._told: dict[str, str] = {}
+
+    def __call__(self) -> None:
+        for each in self._nodes():
+            trouble, before = _trouble(each), self._told.get(each.name, "")
+            if trouble and not before:
+                self._told[each.name] = trouble
+                self._report(f"node {each.name} does not work", trouble)
+            elif before and not trouble and each.since is not None:
+                del self._told[each.name]
+                self._report(f"node {each.name} works again", f"before: {before}")
+
+
+def _trouble(each: Node) -> str:
+    if each.since is None and each.heard and time.time() - each.heard > SILENT_S:
+        return f"it was last heard {(time.time() - each.heard) / 60:.0f} minutes ago"
+    return each.refused or each.held if each.since is not None else ""
 
 
 def stacks() -> list[str]:

@@ -95,7 +95,7 @@ class Desk:
         """Turns of those who fall silent are free again when they can ask nobody any more. Has
         anybody fallen silent, or come back?"""
         now = time.monotonic()
-        silent = {name for name in self._roster.names() if not self._roster.is_awake(name)}
+        silent = set(self._roster.silent())
         for name in silent - self._silent:
             logger.warning("node %s is silent", name)
             if self._grants is not None:

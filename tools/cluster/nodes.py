@@ -27,7 +27,7 @@ from .cargo import result_of
 from .desk import Desk
 from .grants import Grants
 from .handed_out import Given, HandedOut
-from .messages import Finish, Goodbye, Judged, Message, Result, Stop
+from .messages import Drain, Finish, Goodbye, Judged, Message, Result, Stop
 from .roster import Roster
 from .scope import Scope
 from .subjects import TO_ALL, to_node
@@ -322,6 +322,10 @@ class NodeExecutor:
 
     def shipped(self, node: str, owners: Sequence[str]) -> None:
         self._pools.custody.release(node, owners)
+
+    def drain(self, node: str) -> None:
+        """It takes no more, and leaves when it has done what it has."""
+        self.tell(node, Drain())
 
     def is_open(self, token: int) -> bool:
         """Does anybody wait for what becomes of it?"""

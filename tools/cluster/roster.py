@@ -118,8 +118,9 @@ class Roster:
         seen = self._nodes.get(name)
         return seen is not None and bool(seen.agreed) and not seen.is_silent
 
-    def names(self) -> list[str]:
-        return list(self._nodes)
+    def silent(self) -> list[str]:
+        """Those that have worked for us, and say nothing now."""
+        return [name for name, each in list(self._nodes.items()) if each.agreed and each.is_silent]
 
     def holders(self) -> dict[int, str]:
         """Who has which task in hand, as they say."""

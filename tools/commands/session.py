@@ -21,7 +21,7 @@ from ..base import log
 from ..base.log import file_only
 from ..base.say import say
 from ..base.text import date
-from ..engine.executor import processes_of
+from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
 from ..engine.job import Description, Job
 from ..errors import HarvestError, StateDamaged
@@ -134,6 +134,13 @@ class Session:
             gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
 
+    def _obey_wishes(self) -> None:
+        """What is asked of it concerning its nodes."""
+        if self._nodes is not None:
+            from .coordinator import obey
+
+            obey(self._settings.state, self.harvest, self._nodes)
+
     def _executor_of_nodes(self, stop: Event) -> NodeExecutor:
         from .coordinator import executor_of_nodes  # it takes the cluster with it
 
@@ -148,6 +155,7 @@ class Session:
             waits=job.waits,
             paused_slots=lambda: harvest.paused_slots,
             processes=lambda: processes_of(harvest.executor),
+            nodes=lambda: nodes_of(harvest.executor),
         )
 
     # --- its course --------------------------------------------------------------------------
@@ -169,7 +177,7 @@ class Session:
         metrics = Metrics(self.harvest, self._settings)
         with metrics, Assist(self.harvest, self._settings, *ways) as assist:
             try:
-                self.harvest.run(begin, progress, assist.tick)
+                self.harvest.run(begin, progress, assist.tick, self._obey_wishes)
             finally:
                 progress.close()
             assist.finish()

@@ -53,6 +53,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         ),
         "cluster add": Verb("cluster_add", "write the file with which a node joins"),
         "cluster remove": Verb("cluster_remove", "cut a node off and refuse its key"),
+        "cluster drain": Verb("cluster_drain", "let a node end what it has, and then itself"),
+        "cluster forget": Verb("cluster_forget", "get again what a lost node alone had"),
+        "cluster status": Verb("cluster_status", "say which nodes have keys, work, have files"),
         "node": Verb("node", "work for a harvest on another machine"),
     },
     "your shell": {

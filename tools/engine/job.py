@@ -264,6 +264,9 @@ class Job:
         nothing is. At the next start again for one that killed its process."""
         return None
 
+    def lost(self, owners: Sequence[str]) -> None:
+        """The files of these are gone with the node that had them: its store holds none of them."""
+
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:

@@ -176,6 +176,9 @@ class ConceptnetJob(Job):
         self.ledger.close()
         self._opened.close()
 
+    def lost(self, owners: Sequence[str]) -> None:
+        self._graph.attach({owner: () for owner in owners})
+
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:

@@ -10,6 +10,7 @@ from ..engine.job import Description, Panel
 from ..journal import facts, pauses
 from ..journal.check import Copy
 from ..journal.holder import Running
+from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
 from ..journal.reader import Look
 from . import rates
@@ -42,6 +43,11 @@ class View(NamedTuple):
     @property
     def paused_slots(self) -> pauses.Paused:
         return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Other machines that work for it."""
+        return nodes_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def processes(self) -> Sequence[Process]:
