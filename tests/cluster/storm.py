@@ -25,6 +25,8 @@ from tests.soak.world import SEED, lines
 from tests.support.cluster import Cluster, until
 from tests.support.command import run
 from tests.support.nats_server import NEWEST, NatsServer, running_nats
+from tests.support.node import SshdNode
+from tests.support.shipped import assert_merged, receive
 from tests.support.wires import Namespace, Wire
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
@@ -64,13 +66,21 @@ class Storm:
     world: World
     media: MediaWorld
     chance: Random
+    receiver: SshdNode | None = None
     cluster: Cluster = field(init=False)
     wires: dict[str, Wire] = field(default_factory=dict)
     mending: list[tuple[float, str, str]] = field(default_factory=list)
     happened: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(self.folder, self.server, self.settings, OWN)
+        shipping = "" if self.receiver is None else self._shipping(self.receiver)
+        self.cluster = Cluster(self.folder, self.server, self.settings, OWN + shipping)
+
+    def _shipping(self, receiver: SshdNode) -> str:
+        """As soon as a little has come together."""
+        for name in NAMES:
+            (receiver.folder / "raw" / name).mkdir(parents=True)
+        return receiver.settings(volume_mb=0.5, receipt_s=0, outbox_mb=1.0)
 
     @property
     def settings(self) -> str:
@@ -98,7 +108,7 @@ class Storm:
         for name in NAMES:
             there = stack.enter_context(Namespace(name))
             self.wires[name] = there.wire(self.server.port)
-            there.wire(*ports)
+            there.wire(*ports, *([self.receiver.port] if self.receiver else []))
             self.cluster.prefixes[name] = there.prefix
 
     def start_node(self, name: str) -> None:
@@ -189,7 +199,14 @@ class Storm:
     def judged(self, quiet: Essence) -> list[str]:
         """Nodes settle what they have; then all must be as it would be without any of this."""
         until(lambda: not any(self.pending(name) for name in NAMES), "all is answered", 60)
-        return differences(quiet, self.cluster.essence(NAMES))
+        if self.receiver is None:
+            return differences(quiet, self.cluster.essence(NAMES))
+        receive(self.receiver.folder)
+        found = essence(Places(self.cluster.places().state, self.receiver.folder / "m"))
+        wrong = differences(quiet, found)
+        if not wrong:
+            assert_merged(self.receiver.folder, dict(quiet.files))
+        return wrong
 
     def pending(self, name: str) -> int:
         file = self.cluster.places(name).state / "pending.db"
@@ -234,7 +251,9 @@ def main() -> None:
         world = stack.enter_context(World(lines(given.scale), latency=given.latency))
         media = stack.enter_context(MediaWorld())
         server = stack.enter_context(running_nats(folder / "server", NEWEST, NAMES))
-        storm = Storm(folder, server, world, media, Random(given.seed))
+        (folder / "receiver").mkdir()
+        receiver = stack.enter_context(SshdNode(folder / "receiver"))
+        storm = Storm(folder, server, world, media, Random(given.seed), receiver)
         stack.enter_context(storm.cluster)
         storm.lay_wires(stack)
         begun = time.monotonic()

@@ -71,6 +71,10 @@ class Cluster:
         """Until it has said so."""
         until(lambda: text in self.log(name), f"{name} says {text!r}", seconds)
 
+    def wait_until_up(self, name: str) -> None:
+        """It has made its folders, and listens."""
+        until(lambda: (self.places(name).state / "pending.db").exists(), f"{name} is up")
+
     # --- what they have come to ------------------------------------------------------------
 
     def places(self, name: str = "coordinator") -> Places:

@@ -94,7 +94,7 @@ class Node:
         self._inbox: SimpleQueue[Item] = SimpleQueue()
         self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
         self._hands = Hands(self.name, self._bus.say)
-        self._post = Post(_Turns(self._bus, self.name))
+        self._post = Post(Turns(self._bus, self.name))
         self._pending = Pending(state / PENDING)
         self.engagement: Engagement | None = None
         self._next_join = self._next_pulse = 0.0
@@ -315,7 +315,7 @@ class Node:
         self._next_join = 0.0
 
 
-class _Turns:
+class Turns:
     """The way of questions that are answered at once."""
 
     def __init__(self, bus: Bus, name: str) -> None:

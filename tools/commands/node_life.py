@@ -52,7 +52,7 @@ class NodeLife:
         self._transport: Transport | None = None
         self._watches: list[Callable[[], None]] = []
         self._next_look = 0.0
-        self._is_finishing = self._is_finished = False
+        self._is_finishing = self._is_last = self._is_finished = False
 
     def run(self, leave: Event, grace_s: float) -> None:
         self._leave = leave
@@ -68,18 +68,18 @@ class NodeLife:
             self._clock.tick()
             for watch in self._watches:
                 watch()
+            if self._is_finishing and not self._is_last and not work.tokens():
+                self._clock.run_soon(TRANSPORT)
 
     def finish(self) -> None:
-        """What is here goes, once; a node without a way there has finished."""
-        if self._transport is None or self._clock is None:
-            self._is_finished = True
-        elif not self._is_finishing:
-            self._is_finishing = True
-            self._clock.run_soon(TRANSPORT)
+        """What is here goes, by a shipping that begins from now on; a node without a way there has
+        finished."""
+        self._is_finishing = self._transport is not None
+        self._is_finished = not self._is_finishing
 
     def ended(self, is_over: bool) -> None:
         clock, self._clock, self._transport, self._watches = self._clock, None, None, []
-        self._is_finishing = self._is_finished = False
+        self._is_finishing = self._is_last = self._is_finished = False
         if clock is not None:
             clock.close(PATIENCE_S)
         if is_over and self._is_once:
@@ -104,7 +104,7 @@ class NodeLife:
             transport.complete()
             self._transport = transport
             times = self._settings.transport.times
-            clock.add(TRANSPORT, times, lambda: str(transport.ship()), "transport.every_hours")
+            clock.add(TRANSPORT, times, lambda: self._ship(transport), "transport.every_hours")
             limit = self._settings.transport.outbox_mb * 1e6
             ways = _say, lambda: clock.run_soon(TRANSPORT)
             self._watches.append(Backlog(held, lambda: transport.backlog, limit, *ways))
@@ -112,13 +112,18 @@ class NodeLife:
         if self._transport is not None and self._transport.is_batch_waiting():
             clock.run_soon(TRANSPORT)
 
+    def _ship(self, transport: Transport) -> str:
+        """One that begins after nothing more comes is the last."""
+        self._is_last = self._is_finishing
+        return str(transport.ship())
+
     def _report(self, outcome: Outcome) -> None:
         """In the thread of that work."""
         if outcome.failure is not None:
             logger.warning("%s failed: %s", outcome.name, outcome.failure)
         else:
             logger.info("%s: %s", outcome.name, outcome.done)
-        if outcome.name == TRANSPORT and self._is_finishing:
+        if outcome.name == TRANSPORT and self._is_last:
             self._is_finished = True
 
 

@@ -119,8 +119,6 @@ def nearest(word: str, known: Sequence[str]) -> str | None:
 
 
 def _unknown_verb(word: str) -> str:
-    if longer := [verb for verb in VERBS if verb.startswith(f"{word} ")]:
-        return f"{word} needs a second word: {', '.join(longer)}"
     if near := nearest(word.lower(), [*VERBS]):
         return f"{word!r} is not a command; did you mean {near}?"
     if word.startswith("/c/"):

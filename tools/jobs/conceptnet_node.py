@@ -34,7 +34,7 @@ from ..engine.threads import ThreadExecutor
 from ..errors import HarvestError
 from ..fetch import Fetcher
 from ..media.drafts import Drafts, draft_of
-from ..media.ledger import Ledger
+from ..media.ledger import Ledger, node_harvest
 from ..network.client import Client
 from ..network.limits import Limits, merged
 from ..providers import catalogue
@@ -44,15 +44,15 @@ from .conceptnet_abroad import attachment_of, page_cargo
 from .conceptnet_asking import client_of, extender_of
 from .conceptnet_processes import DraftCargo
 from .conceptnet_processes import setup_of as process_setup
-from .ownership import node_harvest
 
 if TYPE_CHECKING:
     from ..transport import Transport
 
 
-def settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
-    """The harvest's, with what is this node's own."""
+def settings_of(name: str, setup: Mapping[str, Any], own: Settings) -> Settings:
+    """The harvest's, with what is this node's own. It ships under its own name."""
     theirs = build(Settings(), setup["settings"])
+    transport = replace(own.transport, sender=own.transport.sender or name)
     return replace(
         theirs,
         media=own.media,
@@ -62,7 +62,7 @@ def settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
         processes=own.processes,
         process_memory_mb=own.process_memory_mb,
         proxy=own.proxy,
-        transport=own.transport,
+        transport=transport,
         extend=replace(theirs.extend, keys=own.extend.keys),
         cluster=replace(own.cluster, per_node=tuple(setup["per_node"])),
     )
@@ -78,7 +78,7 @@ def client_there(settings: Settings, post: Post, stop: Event) -> Client:
 
 def staff_of(name: str, own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     """Of the node of this name."""
-    settings = settings_of(welcome.setup, own)
+    settings = settings_of(name, welcome.setup, own)
     opened = ExitStack()
     client = client_there(settings, post, stop)
     opened.callback(client.close)

@@ -156,12 +156,6 @@ class Belongings:
             self._is_filled = True
 
 
-def node_harvest(harvest: str, node: str) -> str:
-    """The id under which a node of a cluster keeps and ships its media: batches of several senders
-    are counted independently, so each needs one of its own."""
-    return uuid.uuid5(uuid.UUID(hex=harvest), node).hex
-
-
 def check_media(pools: Pools, ledger: Ledger, settings: Settings) -> None:
     """Make the folder that of this harvest. Afterwards the books hold what is finished, and nothing
     else."""
