@@ -222,7 +222,7 @@ class Storm:
         return sum(number - 1 for number in Counter(self.world.paths).values())
 
     def media_repeats(self, before: int) -> int:
-        """How many more requests for media there were than so many, which an undisturbed one has."""
+        """How many more requests for media there were than without a storm."""
         return len(self.media.paths) - before
 
 
