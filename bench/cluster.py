@@ -62,12 +62,12 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
     rates = f"{shown([each.rate for each in four])}/s of {ideal:.0f} ideal"
     one = f"{shown([each.rate for each in costs[1]])}/s"
     yield Row("4 nodes / 1 node, 300 ms a page", ratios, "", 2, Bar(">=", 3.6), rates, one)
-    spent, nodes, server, ours, theirs = (
+    spent, others, bus, ours, theirs = (
         [getattr(each, name) for each in four]
         for name in ("coordinator", "nodes", "server", "coordinator_mb", "node_mb")
     )
-    others = f"nodes {median(nodes):.2f} ms, server {median(server):.2f} ms"
-    yield Row("coordinator, CPU a task", spent, " ms", 2, Bar("<", 0.8), others, "")
+    beside = f"nodes {median(others):.2f} ms, server {median(bus):.2f} ms"
+    yield Row("coordinator, CPU a task", spent, " ms", 2, Bar("<", 0.8), beside, "")
     yield Row("coordinator", ours, " MB", 0, Bar("<", 150), "", "")
     yield Row("a node that fetches", theirs, " MB", 0, Bar("<", 60), "", "")
     say("cluster: turns of a shared limit")

@@ -126,7 +126,8 @@ class NodeExecutor:
         if not unbegun:
             return
         try:
-            self._queue.take_back(stage)
+            if self._bus.is_connected:
+                self._queue.take_back(stage)
         except Unavailable as error:  # whoever begins one of them comes too late, or is adopted
             logger.warning("tasks of %s stay in the queue: %s", stage, error)
         for task in unbegun:
