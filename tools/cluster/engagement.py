@@ -160,7 +160,7 @@ class Engagement:
             self._came(task.local, "node", Died(why), lambda verdict: None)
             return
         try:
-            self.staff.carriers[work.stage].arrived(work.uri, work.cargo)
+            self.staff.carriers[work.stage].arrived(work.uri, work.cargo, delivered > 1)
             self.staff.executor.give([leased])
         except Exception as error:  # what came with it cannot be used
             self._came(task.local, "node", judged(leased, error), lambda verdict: None)
