@@ -71,6 +71,10 @@ class Cluster:
         """Until it has said so."""
         until(lambda: text in self.log(name), f"{name} says {text!r}", seconds)
 
+    def rewrite(self, settings: str) -> None:
+        """For the next coordinator."""
+        self._made("coordinator", _joined(settings, self.server))
+
     # --- what they have come to ------------------------------------------------------------
 
     def places(self, name: str = "coordinator") -> Places:
