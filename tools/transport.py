@@ -182,10 +182,11 @@ class Transport:
     def _send_manifest(self, node: Node, batch: Batch) -> bool:
         """Last of all: what has one is complete. Does the node say that it arrived as it is?"""
         path, content = f"{self._remote(batch)}/{MANIFEST}", batch.manifest()
+        if self._settings.secret:  # it may have been another one the last time
+            signed = signature(self._settings.secret, content).encode()
+            if not node.holds(f"{path}.hmac", signed):
+                node.write(f"{path}.hmac", signed)
         if not node.holds(path, content):
-            if self._settings.secret:
-                signed = signature(self._settings.secret, content)
-                node.write(f"{path}.hmac", signed.encode())
             node.write(path, content)
         return node.hash_of(path, len(content)) == hashlib.sha256(content).hexdigest()
 

@@ -31,7 +31,7 @@ from tools.pages.page import FAILED
 pytestmark = pytest.mark.timeout(120)
 
 NEXT = "127.0.0.2"
-NODES = ("alpha", "beta")
+NODES, OTHERS = ("alpha", "beta"), ("gamma", "delta")
 HASTY = "delay_s = 0.0\ndelay_factor = 0.0\nper_host = 8\nattempts = 2\n"
 OWN = "reserve_bytes = 0\n"
 SIZE = 40
@@ -128,7 +128,7 @@ def alone(site: HostileSite, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[NatsServer]:
-    with running_nats(tmp_path / "server", nodes=NODES) as server:
+    with running_nats(tmp_path / "server", nodes=(*NODES, *OTHERS)) as server:
         yield server
 
 
@@ -168,7 +168,7 @@ def test_what_is_killed_is_made_up_for(
     cluster.start(*seeds(site), "-q")
     site.wait_for(lambda: len(site.asked) > 12)
     cluster.kill("alpha")
-    cluster.start_node("alpha")
+    cluster.start_node("gamma")
     site.wait_for(lambda: len(site.asked) > 24)
     cluster.kill("coordinator")
     assert cluster.run("-q") == 0, cluster.log("coordinator")
@@ -210,9 +210,9 @@ def test_hosts_have_their_pauses_while_nodes_are_killed(
         flags = [word for host in (HOME, NEXT) for word in ("--seed", paced.at("/", host))]
         coordinator = cluster.start(*flags, "-q")
         assert stuck.wait(60), cluster.log("coordinator")
-        for node in NODES:
+        for node, other in zip(NODES, OTHERS, strict=True):
             cluster.kill(node)
-            cluster.start_node(node)
+            cluster.start_node(other)
         assert coordinator.wait(90) == 0, cluster.log("coordinator")
         for host, delay_s in ((HOME, DELAY_S), (NEXT, SLOWLY_S)):
             beats, asked = paced.beats(host), paced.targets(host)

@@ -19,6 +19,7 @@ from tests.support.chance import any_seed
 from tests.support.crafted import (
     DOG,
     FINE,
+    Batch,
     archive_batch,
     assert_all_taken,
     batch,
@@ -52,13 +53,17 @@ LATER = batch(9, {"en/owl/image/0.jpg": b"later"}, owner="/c/en/owl")
 # What a sender brings last was fetched before what another has brought, and one has the same file.
 AT = "2024-11-17T12:00:0{}Z"
 YAK, DOG_2 = "en/yak/image/0.jpg", "en/dog/image/2.jpg"
-SENDERS = tuple(
-    batch(*numbered, owner="/c/en/yak", sender=sender, time=AT.format(second))
-    for sender, second, numbered in (
-        ("ash", 1, (7, {YAK: b"oldest"})),
-        ("elm", 3, (1, {YAK: b"newest"})),
-        ("oak", 2, (1, {YAK: b"older", DOG_2: DOG[DOG_2]}, "11111111")),
-    )
+
+
+def yak(sender: str, second: int, counter: int, files: dict[str, bytes]) -> Batch:
+    harvest = sha256(sender.encode())[:8]
+    return batch(counter, files, harvest, owner="/c/en/yak", sender=sender, time=AT.format(second))
+
+
+SENDERS = (
+    yak("ash", 1, 7, {YAK: b"oldest"}),
+    yak("elm", 3, 1, {YAK: b"newest"}),
+    yak("oak", 2, 1, {YAK: b"older", DOG_2: DOG[DOG_2]}),
 )
 SENT = (
     *SENDERS,

@@ -75,6 +75,10 @@ class Cluster:
         """For the next coordinator."""
         self._made("coordinator", _joined(settings, self.server))
 
+    def wait_until_up(self, name: str) -> None:
+        """It has made its folders, and listens."""
+        until(lambda: (self.places(name).state / "pending.db").exists(), f"{name} is up")
+
     # --- what they have come to ------------------------------------------------------------
 
     def places(self, name: str = "coordinator") -> Places:

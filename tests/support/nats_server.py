@@ -58,6 +58,11 @@ class NatsServer:
     def coordinator(self) -> Join:
         return read_join(self.folder / COORDINATOR_FILE)
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def join(self, name: str) -> Join:
         return read_join(self.join_path(name))
 

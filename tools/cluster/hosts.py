@@ -64,6 +64,10 @@ class NodeHosts(Hosts):
             with self._guard:
                 self._waits[uri] = float(gap_s)
 
+    def given_back(self, uri: str) -> None:
+        with self._guard:
+            self._waits.pop(uri, None)
+
     def polite(self, work: Worker) -> Worker:
         """The same worker; what hosts say meanwhile is written down."""
 

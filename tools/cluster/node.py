@@ -71,6 +71,7 @@ JOIN_S = 3.0  # how often a coordinator is looked for
 PENDING = "pending.db"
 
 NOTED_S = 30.0
+OPEN_S = 3.0  # nothing else is heard meanwhile
 MOST_OWNERS = 1000  # in one message
 
 Item = Message | tuple[Work, str, int] | Callable[[], None]
@@ -94,7 +95,7 @@ class Node:
         self._inbox: SimpleQueue[Item] = SimpleQueue()
         self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
         self._hands = Hands(self.name, self._bus.say)
-        self._post = Post(_Turns(self._bus, self.name))
+        self._post = Post(Turns(self._bus, self.name))
         self._pending = Pending(state / PENDING)
         self.engagement: Engagement | None = None
         self._next_join = self._next_pulse = 0.0
@@ -300,7 +301,7 @@ class Node:
     def _is_open(self, token: int) -> bool:
         """If nobody answers, it is begun: at worst that is in vain."""
         try:
-            return self._post.look_up(IS_OPEN, token) is not False
+            return self._post.look_up(IS_OPEN, token, seconds=OPEN_S) is not False
         except Unavailable:
             return True
 
@@ -315,7 +316,7 @@ class Node:
         self._next_join = 0.0
 
 
-class _Turns:
+class Turns:
     """The way of questions that are answered at once."""
 
     def __init__(self, bus: Bus, name: str) -> None:

@@ -12,24 +12,23 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event
 
-from ..engine.executor import Answer, Came, Member, Verdict, nobody
+from ..engine.executor import Came, Member, nobody
 from ..engine.pools import Pools
-from ..engine.stage import Done, Stage, Task, Worker
+from ..engine.stage import Stage, Task, Worker
 from ..engine.threads import ThreadExecutor
 from ..errors import ComeBack, Interrupted, Unavailable
 from .abroad import Abroad, StaysHere
 from .bus import LARGEST_UNPACKED, Bus, packed
-from .cargo import result_of
 from .desk import Desk
 from .grants import Grants
 from .handed_out import Given, HandedOut
-from .messages import Drain, Finish, Goodbye, Judged, Message, Result, Stop
+from .lookout import LOOK_S, Lookout
+from .messages import Drain, Finish, Goodbye, Message, Result, Stop
+from .results import Results
 from .roster import Roster
-from .scope import Scope
 from .subjects import TO_ALL, to_node
 from .task_queue import TaskQueue
 from .wire import LONGEST_TEXT, Malformed, encoded, work_of
@@ -38,9 +37,6 @@ logger = logging.getLogger(__name__)
 
 AHEAD = 1.25  # tasks for each place: the next lies ready in the queue
 QUIET_S = 2.0  # after a start: what nodes had from the life before comes home first
-LOOK_S = 1.0
-LOST_S = 30.0  # so long nobody has had it, and it is in no queue
-LOST_WITH_QUEUE_S = 6.0  # if the queue itself was lost
 UNMOVED_S = 300.0  # so long nothing is shipped before nobody is waited for
 AWAY_S = 60.0  # until a task whose files lie on a silent node is looked at again
 
@@ -64,24 +60,24 @@ class NodeExecutor:
         self._stages = {stage.name: stage for stage in stages if stage.name in abroad.cargoes}
         self._here = ThreadExecutor(here or stages, workers)
         names = ((stage.name, stage.waiting) for stage in stages)
-        self._known = {"finished", "failed", *(name for both in names for name in both)}
+        known = {"finished", "failed", *(name for both in names for name in both)}
         self._abroad = abroad
         self._stop = stop
         self._patience_s = patience_s
-        self._lock = Lock()  # never held while anybody else is called
         self._out = HandedOut()
         self._resting: dict[str, int] = {}
         self.roster = Roster()
-        self._scope = Scope(self.roster)
-        self._bus = bus(self._on_back)
+        ways = self._out, self.roster, abroad, self._stages, known
+        self._results = Results(*ways, self.tell)
+        self._bus = bus(lambda: self._lookout.connection_is_back())
         self._queue = TaskQueue(self._bus, self._stages)
         self._grants = self._new_grants()
         self._desk = Desk(self._bus, abroad, self.roster, self._grants, self)
         self._returned: SimpleQueue[tuple[int, Exception]] = SimpleQueue()
         self._quiet_until = math.inf
-        self._lost_s = LOST_S
+        self._is_quiet, self._is_told = True, False
         self._closing = Event()
-        self._watch = Thread(target=self._look, name="nodes", daemon=True)
+        self._lookout = Lookout(self._bus, self._queue, self._out, self)
 
     def _new_grants(self) -> Grants | None:
         limits = self._abroad.limits
@@ -93,11 +89,12 @@ class NodeExecutor:
     def begin(self, pools: Pools) -> None:
         """The pools are open: nodes may come. Unreachable if the server is not there."""
         self._pools = pools
+        self._results.open(self._came, pools)
         self.roster.custody = pools.custody
         self._desk.open()
         self._queue.make()
         self._quiet_until = time.monotonic() + QUIET_S
-        self._watch.start()
+        self._lookout.begin(pools)
 
     # --- what every executor does ----------------------------------------------------------
 
@@ -125,18 +122,16 @@ class NodeExecutor:
         self._here.recall(stage)
         if stage not in self._stages:
             return
-        with self._lock:
-            unbegun = self._out.unbegun(stage, self.roster.holders())
-            for each in unbegun:
-                self._out.end(each.task.token)
+        unbegun = self._out.take_unbegun(stage, self.roster.holders())
         if not unbegun:
             return
         try:
-            self._queue.take_back(stage)
+            if self._bus.is_connected:
+                self._queue.take_back(stage)
         except Unavailable as error:  # whoever begins one of them comes too late, or is adopted
             logger.warning("tasks of %s stay in the queue: %s", stage, error)
-        for each in unbegun:
-            self._came(each.task.token, "", Interrupted("recalled before anybody began"), nobody)
+        for task in unbegun:
+            self._came(task.token, "", Interrupted("recalled before anybody began"), nobody)
 
     def rest(self, stage: str, numbers: Collection[int]) -> None:
         if stage in self._stages:
@@ -157,9 +152,9 @@ class NodeExecutor:
         while len(self._out) and (left := deadline - time.monotonic()) > 0:
             self._closing.wait(min(left, LOOK_S))
         self._closing.set()
+        self._results.is_closed = True
         self._say(TO_ALL, Goodbye(not self._stop.is_set()))
-        if self._watch.ident is not None:
-            self._watch.join(2 * LOOK_S)
+        self._lookout.close()
         self._desk.close()
         self._bus.close()
         if self._grants is not None:
@@ -170,9 +165,7 @@ class NodeExecutor:
         for; nor is anybody when the user has had enough."""
         self._say(TO_ALL, Finish())
         left, moved = -1, time.monotonic()
-        while waiting := [
-            each for each in self.roster.awake() if not each.sight.get("is_finished")
-        ]:
+        while waiting := self.roster.unfinished():
             now = sum(each.number("waiting_bytes") for each in waiting)
             if now != left:
                 left, moved = now, time.monotonic()
@@ -193,11 +186,9 @@ class NodeExecutor:
                 self._returned.put((task.token, ComeBack(why, AWAY_S)))  # not amid handing out
                 return
             at = ""
-        with self._lock:
-            given = self._out.add(task, at)
-        self._send(given)
+        self.send(self._out.add(task, at))
 
-    def _send(self, given: Given) -> None:
+    def send(self, given: Given) -> None:
         task = given.task
         try:
             if len(task.note or "") > LONGEST_TEXT:
@@ -205,100 +196,15 @@ class NodeExecutor:
             cargo = self._abroad.cargoes[task.stage.name].outgoing(task)
             content = packed(encoded(work_of(task, cargo), LARGEST_UNPACKED))
         except (StaysHere, Malformed):  # it cannot travel
-            with self._lock:
-                self._out.end(task.token)
-            self._here.give([task])
+            if self._out.end(task.token) is not None:
+                self._here.give([task])
             return
         except Exception as error:  # whatever happens, the task comes back
-            self._end(task.token, error)
+            if self._out.end(task.token) is not None:
+                self._returned.put((task.token, error))
             return
         given.sent = given.seen = time.monotonic()
         self._queue.send(task.stage.name, content, given.at)
-
-    def _end(self, token: int, error: Exception) -> None:
-        with self._lock:
-            given = self._out.end(token)
-        if given is not None:
-            self._came(token, "", error, nobody)
-
-    # --- what nodes bring: in the desk's thread --------------------------------------------
-
-    def brought(self, node: str, message: Result) -> None:
-        """The result of a task; whoever brings it is told what became of it."""
-        with self._lock:
-            given = self._out.get(message.token)
-            verdict = self._out.verdict(message.token, node)
-            is_first = given is not None and not given.came_from
-            if given is not None and is_first:
-                given.came_from = node
-        if given is not None and not is_first:  # it is being stored: the verdict comes then
-            if given.came_from != node:
-                self._judge(node, message.token, "stale")
-        elif given is not None:
-            self._hand_in(node, given, message)
-        elif verdict is not None:
-            self._judge(node, message.token, verdict)
-        elif (orphan := self._adopted(node, message)) is not None:
-            self._hand_in(node, orphan, message)
-        else:
-            self._judge(node, message.token, self._verdict_of_store(node, message))
-
-    def _adopted(self, node: str, message: Result) -> Given | None:
-        """Its lease is gone with an earlier life or a broken connection, and nobody has begun it
-        anew: so it counts."""
-        stage = self._stages.get(message.stage)
-        if stage is None or self._closing.is_set():
-            return None
-        tasks = self._pools.lease_named(stage, [message.uri])
-        if not tasks:
-            return None
-        with self._lock:
-            return self._out.add(tasks[0], came_from=node)
-
-    def _verdict_of_store(self, node: str, message: Result) -> Verdict:
-        """It may have been stored, and only the word of it was lost."""
-        cargo = self._abroad.cargoes.get(message.stage)
-        if cargo is None or message.done is None:
-            return "stale"
-        is_its_own = self._pools.custody.node_of(message.uri) == node
-        try:
-            is_stored = is_its_own and cargo.is_stored(message.uri, message.cargo)
-        except ValueError:
-            is_stored = False
-        return "settled" if is_stored else "stale"
-
-    def _hand_in(self, node: str, given: Given, message: Result) -> None:
-        task, seen = given.task, self.roster[node]
-        task.holder = task.holder or node
-        cargo = self._abroad.cargoes[task.stage.name]
-        result = result_of(task, message, cargo, self._known)
-        has_files = cargo.has_files(message.cargo)
-        if isinstance(result, Done):
-            self._scope.answered(task.stage.name)
-            if seen is not None:
-                seen.done.add()
-            if has_files:
-                result = replace(result, kept_at=node)
-        else:
-            result, hold = self._scope.judged(node, task.stage.name, result)
-            if hold is not None:
-                self.tell(node, hold)
-        ways = task.token, message.token, task.uri, has_files
-        self._came(task.token, node, result, self._answer(node, *ways))
-
-    def _answer(self, node: str, token: int, told: int, uri: str, has_files: bool) -> Answer:
-        def answer(verdict: Verdict) -> None:
-            if verdict == "again" and has_files:
-                self._pools.custody.keep_at(uri, node)
-            with self._lock:
-                self._out.end(token)
-                self._out.remember(told, node, verdict)
-            self._judge(node, told, verdict)
-
-        return answer
-
-    def _judge(self, node: str, token: int, verdict: Verdict) -> None:
-        self.tell(node, Judged(token, verdict))
 
     # --- for the desk ----------------------------------------------------------------------
 
@@ -310,11 +216,12 @@ class NodeExecutor:
         with self._pools.changed:
             self._pools.changed.notify_all()
 
+    def brought(self, node: str, message: Result) -> None:
+        self._results.brought(node, message)
+
     def heard_of(self, node: str) -> None:
-        with self._lock:
-            seen = self.roster[node]
-            if seen is not None:
-                self._out.see((token, node) for token in seen.tokens)
+        if (seen := self.roster[node]) is not None:
+            self._out.see(node, seen.tokens)
 
     def welcome(self, node: str) -> None:
         """It may have to do what nobody else can."""
@@ -329,63 +236,21 @@ class NodeExecutor:
 
     def is_open(self, token: int) -> bool:
         """Does anybody wait for what becomes of it?"""
-        with self._lock:
-            given = self._out.get(token)
-            return given is not None and not given.came_from
+        return self._out.is_open(token)
 
     def _say(self, subject: str, message: Message) -> None:
         self._bus.say(subject, packed(encoded(message)))
 
-    # --- its own thread --------------------------------------------------------------------
+    # --- for the lookout -------------------------------------------------------------------
 
-    def _on_back(self) -> None:
-        """The server may be a new one: its queue was in its memory. Called in the bus's thread."""
-        self._lost_s = 0.0
-
-    def _look(self) -> None:
-        is_told, was_quiet = False, True
-        while not self._closing.wait(LOOK_S):
-            try:
-                if self._stop.is_set() and not is_told:
-                    is_told = True
-                    self._say(TO_ALL, Stop())
-                if was_quiet and time.monotonic() >= self._quiet_until:
-                    was_quiet = False
-                    self.changed()
-                while not self._returned.empty():
-                    token, error = self._returned.get()
-                    self._came(token, "", error, nobody)
-                self._look_after()
-            except Unavailable as away:
-                logger.warning("%s", away)
-            except Exception:  # a bug here would leave everybody waiting
-                logger.exception("nodes")
-
-    def _look_after(self) -> None:
-        if self._desk.lose_silent():
+    def look(self) -> None:
+        if self._stop.is_set() and not self._is_told:
+            self._is_told = True
+            self._say(TO_ALL, Stop())
+        while not self._returned.empty():
+            token, error = self._returned.get()
+            self._came(token, "", error, nobody)
+        is_over = self._is_quiet and time.monotonic() >= self._quiet_until
+        self._is_quiet = self._is_quiet and not is_over
+        if self._desk.lose_silent() or is_over:
             self.changed()
-        if not self._bus.is_connected:
-            return
-        if not self._lost_s:
-            self._queue.make()
-            self._lost_s = LOST_WITH_QUEUE_S
-        with self._lock:
-            unseen = self._out.unseen_for(self._lost_s)
-        lost = self._drop_taken_back(unseen)
-        for stage in {each.task.stage.name for each in lost}:
-            if self._lost_s < LOST_S or not self._queue.number(stage):
-                for each in lost:
-                    if each.task.stage.name == stage:
-                        logger.info("uri=%r is handed out again: nobody has it", each.task.uri)
-                        self._send(each)
-        if self._lost_s < LOST_S and not unseen:
-            self._lost_s = LOST_S
-
-    def _drop_taken_back(self, given: Sequence[Given]) -> list[Given]:
-        """Those that somebody still waits for; nobody does for the others."""
-        leased = self._pools.still_leased(each.task for each in given)
-        for each in given:
-            if each.task.token not in leased:
-                with self._lock:
-                    self._out.end(each.task.token)
-        return [each for each in given if each.task.token in leased]

@@ -28,6 +28,9 @@ class NodeCarrier(Protocol):
     def arrived(self, uri: str, cargo: Any, is_again: bool) -> None:
         """`is_again`: it was given to another node before, which may have begun it."""
 
+    def given_back(self, uri: str) -> None:
+        """Nobody has begun it: it goes to another node."""
+
     def leaving(self, uri: str, result: Done | HarvestError) -> Any: ...
     def judged(self, result: Result, verdict: str) -> None:
         """What became of it: settled (book its files), stale (drop them) or again (it comes
@@ -44,6 +47,7 @@ class Passing:
         self._packed = packed
 
     def arrived(self, uri: str, cargo: Any, is_again: bool) -> None: ...
+    def given_back(self, uri: str) -> None: ...
 
     def leaving(self, uri: str, result: Done | HarvestError) -> Any:
         return self._packed(result.records) if isinstance(result, Done) else None

@@ -55,6 +55,10 @@ class TravelCarrier:
         if self._hosts is not None and isinstance(cargo, dict):
             self._hosts.arrived(uri, cargo.get(HOSTS), is_again)
 
+    def given_back(self, uri: str) -> None:
+        if self._hosts is not None:
+            self._hosts.given_back(uri)
+
     def leaving(self, uri: str, result: Done | HarvestError) -> Any:
         with self._lock:
             stays = uri in self._stays

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from shutil import disk_usage
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..assist.schedule import Clock, Outcome
 from ..assist.watchdogs import Backlog, Reserve
@@ -21,7 +22,9 @@ from ..cluster.node import Node
 from ..cluster.staff import Hire
 from ..engine.stage import Stage
 from ..settings import Settings
-from ..transport import Transport
+
+if TYPE_CHECKING:  # it takes paramiko with it
+    from ..transport import Transport
 
 logger = logging.getLogger(__name__)
 

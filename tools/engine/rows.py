@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from ..journal.schema import FAILED
+from ..journal.schema import FAILED, count_pools
 from . import statements as sql
 from .marks import ELSEWHERE, REASON, Marked
 from .stage import Stage, Task
@@ -240,10 +240,7 @@ class Register(StateFile):
         (tally,) = self._db.execute("SELECT counts FROM tally").fetchone()
         recorded: dict[str, int] = orjson.loads(tally)
         done = dict.fromkeys((stage.done for stage in self._stages.values()), 0)
-        names = {id_: name for name, id_ in self.ids.items()}
-        counts = done | recorded | dict.fromkeys(self.ids, 0)
-        for id_, count in self._db.execute("SELECT pool, count(*) FROM uri GROUP BY pool"):
-            counts[names[id_]] = count
+        counts = done | recorded | count_pools(self._db, self.path)
         if counts != recorded:
             with self.stop_if_unwritable():
                 self._write_tally(counts)

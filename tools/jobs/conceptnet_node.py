@@ -165,6 +165,9 @@ class FileCarrier:
         if isinstance(cargo, dict) and self._drafts.lend(uri) is None:
             self._drafts.save(draft_of(cargo))
 
+    def given_back(self, uri: str) -> None:
+        """A draft that came along stays for when it comes back."""
+
     def leaving(self, uri: str, result: Done | HarvestError) -> Any:
         if isinstance(result, Done):
             found = result.records

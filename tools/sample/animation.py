@@ -22,22 +22,21 @@ from .motion import START, Seen, seen
 from .palette import Palette, day
 from .subject import SAID, Subject, ends_of, motif_of, subject
 
-ANIMATION = (176, 132)
+ANIMATION = (160, 120)
 FRAMES = 6
 FRAME_MS = 150
 
 Box = tuple[int, int, int, int]
 Numbers = np.ndarray[tuple[int, ...], np.dtype[np.integer[Any]]]
 
-_STAGE = 94  # pixels of its height; the rest is for words
-_UNIT = 80  # pixels of a motif of size 1
-_FINE = 10  # sides are multiples of it, so that sprites are met again
-_LETTERS = 22
+_STAGE = 86  # pixels of its height; the rest is for words
+_UNIT = 72  # pixels of a motif of size 1
+_FINE = 9  # sides are multiples of it, so that sprites are met again
+_LETTERS = 20
 _USUAL = 60  # the shade of the ground that edges are mixed with
 _LEVELS = 3  # of how much a pixel at an edge is covered
 _SHADES = 7  # of the ground
 _WORDS, _TONES = _SHADES, _SHADES + _LEVELS  # where in the palette their colours begin
-_LINE = 24  # letters
 _LEVEL = [(value * _LEVELS + 127) // 255 for value in range(256)]
 _INKED = bytes(_WORDS + max(level, 1) - 1 for level in _LEVEL)
 _COVERED = bytes(255 if level else 0 for level in _LEVEL)
@@ -86,7 +85,7 @@ def _background(words: str, look: str, about: Subject, is_low: bool) -> Image.Im
     width, height = ANIMATION
     area = Area(4, 2 if is_low else _STAGE, width - 8, height - _STAGE - 2)
     said = f"{about.start} {SAID[about.relation]} {about.end}" if about.relation else words
-    for mask, x, y in lettering.written(said, area, _LETTERS, longest=_LINE):
+    for mask, x, y in lettering.written(said, area, _LETTERS):
         image.paste(_mapped(mask, _INKED), (x, y), _mapped(mask, _COVERED, "L"))
     return image
 

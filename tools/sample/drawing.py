@@ -79,7 +79,6 @@ BOTH = (
 )
 """Where the start, what is said between, and the end may be."""
 _ON_PLATE = 0.7  # of the plate's side
-_NARROW, _SHORT_LINE = 0.5, 9  # where lines are shorter
 _LONG = 9  # letters of a word that needs the whole width
 
 
@@ -107,8 +106,7 @@ class Sheet:
         """Large letters are so many shares of the picture's height."""
         width, height = self.image.size
         area = Area(where.x * width, where.y * height, where.width * width, where.height * height)
-        longest = lettering.LONGEST_LINE if where.width > _NARROW else _SHORT_LINE
-        for mask, x, y in lettering.written(text, area, largest * height, longest):
+        for mask, x, y in lettering.written(text, area, largest * height):
             self.image.paste(self.colours.letters, (x, y), mask)
 
     def _flat(self, name: str, place: Place, colour: Colour) -> None:

@@ -139,8 +139,8 @@ def _is_built(moment: float) -> Sequence[Seen]:
 
 
 def _shines(moment: float) -> Sequence[Seen]:
-    """What it is like goes round it."""
-    turns = [2 * pi * (moment + third) for third in (0, 1 / 3, 2 / 3)]
+    """What it is like goes round it: by a third, where the next one began."""
+    turns = [2 * pi * (moment + number) / 3 for number in range(3)]
     around = [Seen(END, 0.5 + 0.36 * cos(turn), 0.5 + 0.3 * sin(turn), 0.28) for turn in turns]
     hidden = [each for each in around if each.y < 0.5]
     return [*hidden, Seen(START, 0.5, 0.5, 0.72), *(each for each in around if each.y >= 0.5)]

@@ -3,7 +3,7 @@
 Promise: the same words and look give the same bytes in every process with the same libsndfile. A
 name has the same tune wherever it is heard, in the key of the look: a relation is the tune of its
 start, a pause, and the tune of its end. A number is struck as often as it says. Long names end
-early.
+early, short ones are heard twice.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ _PLAYED = {
     **dict.fromkeys(_HUMAN.split(), "flute"),
 }
 _USUAL = "bell"
+_SHORT = 6  # notes
 _LOWEST_HZ = 196.0
 _LOUD = 8_000
 _STEP, _LONGEST = round(RATE * STEP_S), round(RATE * LONGEST_S)
@@ -77,14 +78,17 @@ def tune(name: str) -> list[int]:
     >>> tune("dog"), tune("three"), tune("a bee")
     ([3, 9, 1], [9, 8, 9], [5, -1, 1, 9, 8])
     """
-    number = motif_of(name).partition(" ")[2]
-    letters = "o" * int(number) if number else name.lower()
+    letters = "o" * _number(name) or name.lower()
     notes: list[int] = []
     for letter in letters[:MOST_NOTES]:
         note = _note(letter) if letter.isalnum() else PAUSE
         is_again = notes and note == notes[-1] != PAUSE
         notes.append(abs(note - 1) if is_again else note)
     return notes
+
+
+def _number(name: str) -> int:
+    return int(motif_of(name).partition(" ")[2] or 0)
 
 
 def _note(letter: str) -> int:
@@ -95,8 +99,12 @@ def _note(letter: str) -> int:
 def score(words: str) -> list[tuple[int, str]]:
     """Each note of a text, and the instrument that plays it."""
     _, start, end = subject(words)
-    parts = [[(note, instrument(name)) for note in tune(name)] for name in (start, end) if name]
-    return [*parts[0], (PAUSE, ""), *parts[1]] if len(parts) > 1 else parts[0]
+    first, *others = [
+        [(note, instrument(name)) for note in tune(name)] for name in (start, end) if name
+    ]
+    if not others and len(first) < _SHORT and not _number(start):
+        others = [first]
+    return first + [note for other in others for note in [(PAUSE, ""), *other]]
 
 
 def instrument(name: str) -> str:
