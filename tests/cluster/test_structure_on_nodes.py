@@ -99,13 +99,15 @@ def test_it_ends_as_without_nodes(cluster: Cluster, alone: dict[str, Any]) -> No
     """Who has another parser does nothing."""
     other = cluster.folder / "gamma" / "structures" / "parsers" / "accession.py"
     other.write_text(other.read_text() + "# edited\n")
-    for node in NODES:
+    cluster.start_node("gamma", "-v")
+    coordinator = cluster.start("seeds", "-q", "-v")
+    cluster.wait_for("gamma", "its parsers/accession.py is another one than here: copy the file")
+    for node in ("alpha", "beta"):
         cluster.start_node(node, "-v")
-    assert cluster.run("seeds", "-q", "-v") == 0, cluster.log("coordinator")
+    assert coordinator.wait(90) == 0, cluster.log("coordinator")
     assert end_in(cluster) == alone
     assert parsed_by(cluster, "coordinator") == 1, "the large one"
     assert parsed_by(cluster, "gamma") == 0
     worked = [parsed_by(cluster, node) for node in ("alpha", "beta")]
     assert sum(worked) == len(alone["documents"]) + len(alone["failures"]) - 1, worked
     assert len(alone["documents"]) > PAGES and alone["failures"]
-    cluster.wait_for("gamma", "its parsers/accession.py is another one than here: copy the file")
