@@ -106,10 +106,14 @@ class TravelCargo(Plain):
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
         said = cargo if isinstance(cargo, dict) else {}
-        if self._reports is not None:
-            result = self._reports.incoming(task, result, said.get(HOSTS))
+        try:  # a host may be asked again when what was found of it is known
+            done = result if isinstance(result, Done) else None
+            records = self.records(task, done, said.get(RECORDS)) if done else None
+        finally:
+            if self._reports is not None:
+                result = self._reports.incoming(task, result, said.get(HOSTS))
         if isinstance(result, Done):
-            return self.records(task, result, said.get(RECORDS))
+            return records
         if said.get(STAYS) is True:
             with self._lock:
                 self._stays.add(task.uri)

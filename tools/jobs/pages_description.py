@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..engine.job import Description, Job, Panel, Series
 from ..engine.stage import Stage
@@ -132,6 +132,11 @@ class PagesDescription(Description):
         from .shipping import ArchiveShipping  # it takes paramiko with it
 
         return ArchiveShipping(settings)
+
+    def staff(self, name: str, settings: Settings, welcome: Any, post: Any, stop: Event) -> Any:
+        from .pages_node import staff_of
+
+        return staff_of(settings, welcome, post, stop)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

@@ -13,15 +13,15 @@ from ..archive.record import Earlier, Packed, pack, payload_digest
 from ..documents.address import host_of
 from ..network.response import Response
 from .archived import NOT_PAGES
+from .lookup import ArchiveLookup
 from .page import Capture, moment
-from .table import PageTable
 from .visit import Visit
 
 MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 
 
 class Keeper:
-    def __init__(self, table: PageTable) -> None:
+    def __init__(self, table: ArchiveLookup) -> None:
         self._table = table
 
     def keep(self, visit: Visit, response: Response) -> None:
