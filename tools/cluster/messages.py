@@ -148,7 +148,7 @@ class Said(NamedTuple):
 # --- between machines --------------------------------------------------------------------------
 
 
-class Join(NamedTuple):
+class Introduction(NamedTuple):
     """A node's first word: what it is. `session` is that of one process of it."""
 
     format: int
@@ -266,7 +266,7 @@ class Goodbye(NamedTuple):
 Message = (
     Hello | Work | Stop | Permit | Refusal | Resting | Rested
     | Ready | Result | Beat | Ask | Again | Back | Pause | Answered | Said
-    | Join | Welcome | Refused | Offer | Agreed | Pulse | Unknown | Judged
+    | Introduction | Welcome | Refused | Offer | Agreed | Pulse | Unknown | Judged
     | Question | Found | Hold | Shipped | Noted | Finish | Drain | Goodbye
 )  # fmt: skip
 KINDS: Mapping[str, type[Message]] = {
@@ -274,7 +274,7 @@ KINDS: Mapping[str, type[Message]] = {
     for kind in (
         *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
         *(Ready, Result, Beat, Ask, Again, Back, Pause, Answered, Said),
-        *(Join, Welcome, Refused, Offer, Agreed, Pulse, Unknown, Judged),
+        *(Introduction, Welcome, Refused, Offer, Agreed, Pulse, Unknown, Judged),
         *(Question, Found, Hold, Shipped, Noted, Finish, Drain, Goodbye),
     )
 }
