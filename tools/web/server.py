@@ -57,7 +57,8 @@ class Listening:
         except OSError as error:
             place = self.socket_file or f"{self.host}:{self.port}"
             raise UsageError(
-                f"the page cannot be served at {place} ({error.strerror}): choose another --port"
+                f"the page cannot be served at {place} ({os.strerror(error.errno or 0)}): "
+                "choose another --port"
             ) from error
 
     def address(self, port: int) -> str:
