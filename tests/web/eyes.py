@@ -1,4 +1,4 @@
-"""A real browser, by Playwright: every complaint of it, every request to elsewhere is remembered."""
+"""A real browser, by Playwright, that remembers every complaint and every request to elsewhere."""
 
 from __future__ import annotations
 
