@@ -42,7 +42,10 @@ def test_overview(page: Served) -> None:
     curves = page.get("/api/curves").json
     titles = [each["title"] for each in curves["series"]]
     assert titles[0] == "concepts fetched" and "requests" in titles and titles[-1] == "failures"
-    assert all(len(each["values"]) == len(curves["times"]) for each in curves["series"])
+    for each in curves["series"]:
+        first, *others = each["values"]
+        assert first is None and len(others) == len(curves["times"]) - 1
+        assert all(type(number) in (int, float) for number in others)
 
 
 def test_a_harvest_that_has_ended_says_so(page: Served) -> None:
