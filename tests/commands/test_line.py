@@ -18,7 +18,7 @@ WIDTH, SCREEN = 80, 40
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("--port 99 --sample", "did you mean `python main.py mirror --port`?"),
+        ("--port 99 --sample", "did you mean `python main.py serve --port`?"),
         ("--sample --sha256 zz", "--sha256 is not a flag of conceptnet; did you mean `python main"),
         ("--plot=x.gif", "--plot is not a flag of conceptnet; did you mean"),
         ("export --jsn files", "`python main.py export --help` lists those it has"),

@@ -245,3 +245,21 @@ def test_templates_have_no_script_and_no_style_of_their_own() -> None:
     for file in (ROOT / "tools" / "web" / "templates").rglob("*.html"):
         text = file.read_text()
         assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=|\|safe", text), file
+
+
+def test_the_board_asks_for_metrics_there_are(page: Served) -> None:
+    board = json.loads((ROOT / "docs" / "grafana.json").read_text("utf-8"))
+    asked = {
+        name
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"sheaf_\w+", target["expr"])
+    }
+    families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
+    assert {name.removesuffix("_bucket") for name in asked} <= {*families}
+
+
+def test_the_manual_names_every_address(page: Served) -> None:
+    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    for address in page.get("/api/").json["api"]:
+        assert f"`{address}`" in text, address
