@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bench import (
+    cluster,
     dump,
     fetch,
     fields,
@@ -19,6 +20,8 @@ from bench import (
     neo4j,
     pages,
     pools,
+    scale,
+    shards,
     shipping,
     structure,
     tables,
@@ -26,6 +29,7 @@ from bench import (
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
+    "cluster": cluster.measure,
     "dump": dump.measure,
     "fetch": fetch.measure,
     "fields": fields.measure,
@@ -36,6 +40,8 @@ BENCHES = {
     "neo4j": neo4j.measure,
     "media": media.measure,
     "mirror": mirror.measure,
+    "scale": scale.measure,
+    "shards": shards.measure,
     "shipping": shipping.measure,
     "pages": pages.measure,
     "structure": structure.measure,

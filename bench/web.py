@@ -30,8 +30,9 @@ def harvest(folder: Path, *flags: str) -> subprocess.Popen[str]:
 
 def seconds_of(process: subprocess.Popen[str]) -> float:
     """Of the processor, until it ends; without those of its page."""
-    _, _, used = os.wait4(process.pid, 0)
-    process.returncode = 0
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, "a harvest that did not end well does not count"
     return used.ru_utime + used.ru_stime
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,8 @@ from tests.web.scene import (
     spoil,
     wait_for,
 )
+from tools.journal.instance import only_instance
+from tools.journal.nodes import Node, nodes_fact
 from tools.web.pages import PAGES
 
 LIVE = [page for page in PAGES if page.is_live]
@@ -78,6 +83,19 @@ def test_the_log_by_level(page: Served) -> None:
     assert lines[0]["message"].startswith("ended after")  # the last one first
     assert page.get("/api/log?level=error").json["lines"] == []
     assert page.get("/api/log?level=nonsense").json["level"] == "info"
+
+
+def test_the_nodes_of_a_cluster(harvested: Path, tmp_path: Path) -> None:
+    """As a harvest that runs writes them down; we stand for it here."""
+    folder = copied(harvested, tmp_path)
+    node = Node("<b>a</b>", None, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        for key, value in nodes_fact(os.getpid(), [node]).items():
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    with only_instance(folder / "state"), served(folder) as page:
+        (seen,) = page.get("/api/work").json["nodes"]
+        assert seen["node"]["places"] == 8 and "silent" in seen["remarks"][0]
+        assert "&lt;b&gt;a&lt;/b&gt;" in page.get("/work").text
 
 
 def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
