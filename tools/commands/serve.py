@@ -79,7 +79,7 @@ def run(options: Options) -> int:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """The server hears it first, and hands it on when it has ended: what it left behind goes now."""
+    """The server hears it first and hands it on when it has ended: its token goes then."""
     raise SystemExit(0)
 
 
