@@ -68,7 +68,7 @@ def test_every_command_has_its_own_help(
     assert ended.value.code == 0 and said.startswith(f"usage: python main.py {verb} ")
     assert max(map(len, said.splitlines())) <= WIDTH
     assert verb == HARVEST or verb in said.partition("examples:")[2]
-    assert ("--port" in said) == (verb in ("mirror", "cluster init"))
+    assert ("--port" in said) == (verb in ("mirror", "serve", "cluster init"))
     assert ("--fetch-workers" in said) == (verb in (HARVEST, "check"))
 
 

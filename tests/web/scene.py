@@ -22,7 +22,7 @@ from tools.commands.again import command_of
 from tools.commands.values import values_of
 from tools.jobs.registry import job_in
 from tools.settings import Settings
-from tools.web.server import Listening, Page
+from tools.web.server import Listening, PageServer
 from tools.web.site import Site, Sources
 
 PATIENCE_S = 60.0
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 class Served:
     """`address` has no token; `state` is what is shown."""
 
-    def __init__(self, address: str, state: Path, page: Page | None = None) -> None:
+    def __init__(self, address: str, state: Path, page: PageServer | None = None) -> None:
         self.full, self.state, self._page = address, state, page
         self.address = address.partition("/?")[0]
         self.token = address.partition("token=")[2]
@@ -98,7 +98,7 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
         said.append(address)
         is_ready.set()
 
-    page = Page(Site(sources), Listening(port=0), is_read_only, None, ready)
+    page = PageServer(Site(sources), Listening(port=0), is_read_only, None, ready)
     thread = threading.Thread(target=page.serve)
     thread.start()
     try:

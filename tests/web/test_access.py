@@ -275,7 +275,7 @@ def test_a_body_that_is_too_long_is_refused(page: Served) -> None:
 def test_on_a_socket_file(harvested: Path, tmp_path: Path) -> None:
     from tools.jobs.registry import job_in
     from tools.settings import Settings
-    from tools.web.server import Page
+    from tools.web.server import PageServer
     from tools.web.site import Site, Sources
 
     settings = Settings(state=harvested / "state", media=harvested / "m")
@@ -286,7 +286,7 @@ def test_on_a_socket_file(harvested: Path, tmp_path: Path) -> None:
         is_ready.set()
 
     site = Site(Sources(settings, settings.pools_file, job_in))
-    page = Page(site, Listening(socket_file=place), ready=ready)
+    page = PageServer(site, Listening(socket_file=place), ready=ready)
     thread = threading.Thread(target=page.serve)
     thread.start()
     try:

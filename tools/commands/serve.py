@@ -19,14 +19,14 @@ from .harvest import PAGE_PORT as PORT
 
 if TYPE_CHECKING:
     from ..settings import Settings
-    from ..web.server import Listening, Page
+    from ..web.server import Listening, PageServer
     from ..web.site import Sources
 
 EXAMPLES = (
-    "python main.py serve                         of sheaf.toml, or of ./state",
-    "python main.py serve --state state-2 --open  another one, in your browser at once",
-    "python main.py serve --port 9000 --read-only nobody can pause, stop or retry",
-    "python main.py serve --socket page.sock      for a proxy on this computer",
+    "python main.py serve                        of sheaf.toml, or of ./state",
+    "python main.py serve --state other --open   another one, in your browser",
+    "python main.py serve --port 9000            at another port",
+    "python main.py serve --socket page.sock     for a proxy on this computer",
 )
 
 
@@ -66,7 +66,7 @@ def run(options: Options) -> int:
     if not settings.pools_file.exists() and options.beside is None:
         raise flags.nothing_at(settings.pools_file, options)
     os.nice(NICE)  # whoever harvests goes first
-    page = page_of(options, settings)
+    page = server_of(options, settings)
     if not page.listening.is_local:
         say(
             f"others than this computer can reach {options.host}: what they send can be read on "
@@ -83,8 +83,8 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def page_of(options: Options, settings: Settings) -> Page:
-    from ..web.server import Page
+def server_of(options: Options, settings: Settings) -> PageServer:
+    from ..web.server import PageServer
     from ..web.site import Site
 
     def ready(address: str) -> None:
@@ -98,7 +98,7 @@ def page_of(options: Options, settings: Settings) -> Page:
 
     site = Site(sources_of(options, settings))
     where = listening_of(options)
-    return Page(site, where, options.read_only, options.beside, ready)
+    return PageServer(site, where, options.read_only, options.beside, ready)
 
 
 def listening_of(options: Options) -> Listening:

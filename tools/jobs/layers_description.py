@@ -59,9 +59,9 @@ class LayersDescription(NamedDescription):
         }
 
     def details(self, settings: Settings) -> Sequence[Panel]:
-        from .layers_stored import details
+        from .layers_stored import details_of_task
 
-        return details(settings)
+        return details_of_task(settings)
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .layers_stored import counts_in

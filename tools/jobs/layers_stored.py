@@ -34,7 +34,7 @@ def counts_in(settings: Settings) -> Mapping[str, TableCount] | None:
         return target.counts(facts.get(TABLES, "").split("\n"))
 
 
-def details(settings: Settings) -> Sequence[Panel]:
+def details_of_task(settings: Settings) -> Sequence[Panel]:
     """How far each depth is, and how full the tables are."""
     if not settings.pools_file.exists():
         return ()

@@ -75,9 +75,9 @@ class PagesDescription(Description):
         }
 
     def details(self, settings: Settings) -> Sequence[Panel]:
-        from .pages_stored import details
+        from .pages_stored import details_of_crawl
 
-        return details(settings)
+        return details_of_crawl(settings)
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .pages_stored import stored

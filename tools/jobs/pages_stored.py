@@ -32,7 +32,7 @@ def stored(settings: Settings) -> Mapping[str, int] | None:
     return known
 
 
-def details(settings: Settings) -> Sequence[Panel]:
+def details_of_crawl(settings: Settings) -> Sequence[Panel]:
     """Hosts, depths, answers, reasons and words, as the table has them now."""
     pages = settings.pages
     table = visit_table(pages.database, settings.state, pages.password_file)
@@ -44,7 +44,7 @@ def details(settings: Settings) -> Sequence[Panel]:
         statuses = {f"HTTP {status}": n for status, n in counts.statuses.items()}
         return (
             Panel("Pages by depth", "bars", list(depths.items())),
-            Panel("Pages by host", "table", hosts_of(table, MOST_HOSTS), OF_HOSTS),
+            Panel("Pages by host", "table", host_rows(table, MOST_HOSTS), OF_HOSTS),
             Panel("Pages by answer", "bars", list(statuses.items())),
             Panel("Pages by type", "bars", list(counts.types.items())[:MOST_REASONS]),
             Panel("Why pages failed", "table", list(counts.reasons.items())[:MOST_REASONS]),
@@ -52,7 +52,7 @@ def details(settings: Settings) -> Sequence[Panel]:
         )
 
 
-def hosts_of(table: PageTable, most: int) -> list[tuple[Cell, ...]]:
+def host_rows(table: PageTable, most: int) -> list[tuple[Cell, ...]]:
     """Those with the most pages; what failed without an answer took nobody's time."""
     found = nlargest(most, table.hosts(), key=lambda each: (each.pages, each.failures))
     return [

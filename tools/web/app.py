@@ -59,8 +59,8 @@ class Web:
             Route("/metrics", self.metrics),
             Route("/act/{name}", self.act, methods=["POST"]),
             Route("/static/{name:path}", static),
-            *file_routes.routes(self.site),
-            *crawl_routes.routes(self),
+            *file_routes.routes_of_files(self.site),
+            *crawl_routes.routes_of_crawl(self),
         ]
         errors: Mapping[Any, Any] = {HarvestError: self.trouble, HTTPException: self.http_error}
         return Guard(Starlette(routes=routes, exception_handlers=errors), self.access)

@@ -34,7 +34,7 @@ SHOWN = re.compile(
 UNCLEAN = re.compile(r"[^\x20-\x7e]")
 
 
-def routes(web: Web) -> list[Route]:
+def routes_of_crawl(web: Web) -> list[Route]:
     site = web.site
 
     async def copy(request: Request) -> Response:

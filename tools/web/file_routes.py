@@ -25,7 +25,7 @@ HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-cont
 RECORD = "SELECT kind, mime FROM media WHERE path = ?"
 
 
-def routes(site: Site) -> list[Route]:
+def routes_of_files(site: Site) -> list[Route]:
     async def file(request: Request) -> Response:
         found = await run_in_threadpool(lookup, site, request.path_params["path"])
         if found is None:

@@ -77,7 +77,7 @@ class Listening:
 
 
 @dataclass
-class Page:
+class PageServer:
     """One that is served; `beside` is the process that it tells of, if it is to go with it."""
 
     site: Site
