@@ -19,7 +19,7 @@ PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kin
 PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened", "plan"}
 PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser", "abroad_of", "staff_of"}
 """What every command, format, kind of media, job, server, parser has: one takes another's place."""
-WALKS = TEXT.partition("## Seven walks")[2].partition("\n## ")[0]
+WALKS = TEXT.partition("## Eight walks")[2].partition("\n## ")[0]
 
 
 def in_layers() -> list[set[str]]:
