@@ -38,6 +38,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "what was harvested": {
         "credits": Verb("credits", "print who made the files of a concept, or of everything"),
         "sheet": Verb("sheet", "write a page to look at: a concept with its media"),
+        "stats": Verb("stats", "tell coverage, licences, providers and degrees in figures"),
         "export": Verb("export", "write the graph as files for other tools"),
         "copy": Verb("copy", "copy a graph into another one"),
         "clear": Verb("clear", "empty the graph, after you typed its name"),
