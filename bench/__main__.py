@@ -22,6 +22,7 @@ from bench import (
     shipping,
     structure,
     tables,
+    web,
 )
 from bench.report import Row, say, surroundings, table, write_results
 
@@ -40,6 +41,7 @@ BENCHES = {
     "pages": pages.measure,
     "structure": structure.measure,
     "tables": tables.measure,
+    "web": web.measure,
 }
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 
 from ..add import KINDS, Counts, Entity, Media, Relation, relation_type
 from ..base.text import storable
+from ..errors import GiveUp
 from . import cypher_reader as cypher
 from .neo4j import Neo4jGraph, Rows
 from .reader import File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
@@ -107,8 +109,8 @@ class Neo4jReader:
 
     def numbers(self) -> Numbers:
         ((_, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
-        types = [self._aside(each)[0] for each in self._typed.numbers.values()]
-        found = sorted((TypeNumbers(*row) for row in types if row[1]), key=lambda t: (-t.number, t))
+        types = [TypeNumbers(*row) for q in self._typed.numbers.values() for row in self._aside(q)]
+        found = sorted(types, key=lambda each: (-each.number, each.type))
         return Numbers(
             self.counts(),
             dict(zip((*KINDS, "any"), (*by_kind, with_any), strict=True)),
@@ -127,8 +129,9 @@ class Neo4jReader:
             rows = self._ask(cypher.SAME_BEGINNING, spellings=clean, **given)
             found |= {Name(*row): None for row in rows}
         if len(found) < limit and (words := lucene(clean[-1])):
-            rows = self._ask(cypher.SAME_WORDS, words=words, **given)
-            found |= {Name(*row): None for row in rows}
+            with suppress(GiveUp):  # a graph of an earlier version has no such index yet
+                rows = self._ask(cypher.SAME_WORDS, words=words, **given)
+                found |= {Name(*row): None for row in rows}
         return list(found)[:limit]
 
     def _ask(self, query: str, **parameters: object) -> Rows:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...graphs.reader import File, Reader
 from .growing import hash_key
@@ -26,6 +26,9 @@ PAGE = 60
 MOST_BUCKETS = 20_000
 _KEY = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
 NEWEST = (2**62, 0)
+
+Bucket = tuple[Any, ...]
+"""Its traits, and how many files it has."""
 
 Place = tuple[int, int]
 """When a file was fetched, and its number here."""
@@ -120,23 +123,26 @@ def facets(sidecar: Sidecar, filter_: Filter) -> Facets:
     rows = sidecar.reading.execute(
         f"SELECT {', '.join(TRAITS)}, number FROM bucket WHERE number > 0 LIMIT {MOST_BUCKETS}"
     ).fetchall()
-    wants = {name: _stored(value) for name, value in filter_.wants().items()}
+    wants = {TRAITS.index(name): _stored(value) for name, value in filter_.wants().items()}
     counted = {name: _counted(rows, at, wants) for at, name in enumerate(TRAITS)}
     total = sum(row[-1] for row in rows if _fits(row, wants))
     return Facets(total, counted)
 
 
-def _counted(rows: Iterable[tuple[str, ...]], at: int, wants: Mapping[str, str]) -> list[Choice]:
-    others = {name: value for name, value in wants.items() if name != TRAITS[at]}
+def _counted(rows: Iterable[Bucket], at: int, wants: Mapping[int, str]) -> list[Choice]:
+    others = {place: value for place, value in wants.items() if place != at}
     numbers: Counter[str] = Counter()
     for row in rows:
         if _fits(row, others):
-            numbers[row[at]] += int(row[-1])
+            numbers[row[at]] += row[-1]
     return [Choice(value or NO_TYPE, number) for value, number in numbers.most_common()]
 
 
-def _fits(row: Sequence[str], wants: Mapping[str, str]) -> bool:
-    return all(row[TRAITS.index(name)] == value for name, value in wants.items())
+def _fits(row: Bucket, wants: Mapping[int, str]) -> bool:
+    for place, value in wants.items():  # without `all`, which takes thrice as long
+        if row[place] != value:
+            return False
+    return True
 
 
 def judged_page(reader: Reader, sidecar: Sidecar, hashes: Sequence[str], after: str = "") -> Page:
