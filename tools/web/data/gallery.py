@@ -139,7 +139,7 @@ def _counted(rows: Iterable[Bucket], at: int, wants: Mapping[int, str]) -> list[
 
 
 def _fits(row: Bucket, wants: Mapping[int, str]) -> bool:
-    for place, value in wants.items():  # without `all`, which takes thrice as long
+    for place, value in wants.items():  # noqa: SIM110  (`all` takes thrice as long)
         if row[place] != value:
             return False
     return True
