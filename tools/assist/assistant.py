@@ -22,9 +22,11 @@ from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.holder import Running
 from ..journal.processes import processes_fact
 from ..journal.reader import look
+from ..journal.rests import Resting, rests_fact
 from ..reports.text import brief
 from ..reports.view import View
 from .inbox import (
+    is_retry_requested,
     is_shipping_requested,
     take_pause_requests,
     take_retry_requests,
@@ -64,7 +66,7 @@ class Assist:
         self._settings = settings
         self._transport = transport
         self._begun_bytes = begun
-        self._sampler = Sampler(harvest.pools, traffic, facts=self._processes)
+        self._sampler = Sampler(harvest.pools, traffic, facts=self._facts)
         self._next_look = 0.0
         self.goes_on = False  # with another round, after one of which there is nothing to tell
         self._notices = Notices(settings.notices)
@@ -130,6 +132,8 @@ class Assist:
             self._sampler.refresh()
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY_S
+            if is_retry_requested(self._settings.state):
+                self._clock.run_soon("retry")
             for watch in self._watches:
                 watch()
 
@@ -203,9 +207,15 @@ class Assist:
         self._notices.report("progress", "the harvest goes on", text)
         return "reported"
 
-    def _processes(self) -> dict[str, str]:
-        """Who works for it beside us, for whoever looks from outside."""
-        return processes_fact(os.getpid(), processes_of(self._harvest.executor))
+    def _facts(self) -> dict[str, str]:
+        """Who works for it beside us, and who is left alone, for whoever looks from outside."""
+        client, now = self._harvest.job.client, time.time()
+        troubles = () if client is None else client.troubles()
+        resting = [
+            Resting(each.host, now + each.seconds, each.reason) for each in troubles if each.seconds
+        ]
+        processes = processes_fact(os.getpid(), processes_of(self._harvest.executor))
+        return processes | rests_fact(os.getpid(), resting)
 
     # --- who gets notice -----------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ EXTRAS = {
     "pdfplumber": "pdf-tables",
     "pymongo": "mongodb",
     "prometheus_client": "metrics",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 """Each package and the extra of pyproject.toml that brings it."""
 

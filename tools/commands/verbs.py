@@ -29,6 +29,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "while it runs, and after": {
         "history": Verb("history", "say how far it is: pools, rates, time left, failures"),
+        "serve": Verb("serve", "show all that in your browser, live, with buttons"),
         "pause": Verb("pauses", "ask the running harvest, or some of it, to begin no new tasks"),
         "resume": Verb("pauses", "ask a paused harvest, or some of it, to go on"),
         "stop": Verb("stop", "ask the running harvest to end; tasks finish, nothing is lost"),

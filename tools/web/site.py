@@ -1,0 +1,87 @@
+"""What is served: a state with its job, looked at no more often than it can have changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from ..base.seldom import Seldom
+from ..engine.job import Description
+from ..errors import HarvestError, StateDamaged
+from ..reports.view import STRANGER, View, view_of
+from .log_file import has_ended
+
+FRESH_S = 0.4  # as long an answer is good for whoever asks next
+STORED_S = 5.0
+
+
+class Value(NamedTuple):
+    """A setting, and where it comes from. A secret is only set or not."""
+
+    name: str
+    text: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where things are. `job_of` says whose state a file is; `values` are the settings."""
+
+    settings: Any
+    file: Path
+    job_of: Callable[[Path], Description]
+    values: Callable[[], Sequence[Value]] = tuple
+    command_of: Callable[[Mapping[str, str]], str] = lambda facts: ""
+    is_read_only: bool = False
+
+
+@dataclass
+class Site:
+    sources: Sources
+    _lock: Lock = field(default_factory=Lock)
+    _view: View | None = None
+    _until: float = 0.0
+    _stored: Seldom[Mapping[str, int] | None] = field(init=False)
+    first_seen: dict[int, float] = field(default_factory=dict)  # leases, by their token
+
+    def __post_init__(self) -> None:
+        self._stored = Seldom(self._ask_store, STORED_S)
+
+    @property
+    def file(self) -> Path:
+        return self.sources.file
+
+    @property
+    def state(self) -> Path:
+        return self.sources.file.parent
+
+    @property
+    def job(self) -> Description:
+        return self.sources.job_of(self.file) if self.file.exists() else STRANGER
+
+    def view(self) -> View:
+        """Raises what a state that cannot be read raises."""
+        with self._lock:
+            if self._view is None or time.monotonic() >= self._until:
+                if not self.file.exists():
+                    raise StateDamaged(f"there is no harvest at {self.file} yet")
+                self._view = view_of(self.file, self.job, self._stored())
+                self._until = time.monotonic() + FRESH_S
+            return self._view
+
+    def forget(self) -> None:
+        """Something was changed: the next look is a new one."""
+        self._until = 0.0
+
+    def has_ended(self) -> bool:
+        return has_ended(self.state / "log")
+
+    def _ask_store(self) -> Mapping[str, int] | None:
+        try:
+            return self.job.stored(self.sources.settings)
+        except HarvestError:
+            return None
