@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.seldom import Seldom
 from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged
 from ..reports.view import STRANGER, View, view_of
 from .log_file import has_ended
+
+if TYPE_CHECKING:
+    from .explorer import Explorer
 
 FRESH_S = 0.4  # as long an answer is good for whoever asks next
 STORED_S = 5.0
@@ -50,6 +54,13 @@ class Site:
 
     def __post_init__(self) -> None:
         self._stored = Seldom(self._ask_store, STORED_S)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        """The graph, for the pages that show it."""
+        from .explorer import Explorer
+
+        return Explorer(self)
 
     @property
     def file(self) -> Path:
