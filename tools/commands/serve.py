@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from ..base import extras
 from ..base.say import say
 from ..errors import UsageError
 from . import flags
+from .harvest import PAGE_PORT as PORT
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -26,7 +26,6 @@ EXAMPLES = (
     "python main.py serve --port 9000 --read-only nobody can pause, stop or retry",
     "python main.py serve --socket page.sock      for a proxy on this computer",
 )
-PORT = 8085
 
 
 class Options(flags.Options):
@@ -37,6 +36,7 @@ class Options(flags.Options):
     read_only: bool
     open: bool
     beside: int | None
+    typed_there: str | None
     job: str | None
 
 
@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--read-only", action="store_true", help="nothing can be changed by the page")
     add("--open", action="store_true", help="show it in your browser")
     add("--beside", type=int, metavar="PID", help=argparse.SUPPRESS)
+    add("--typed-there", metavar="WORDS", help=argparse.SUPPRESS)
     flags.add_home(parser)
     flags.add_places(parser, "graph", "media")
 
@@ -57,7 +58,9 @@ def run(options: Options) -> int:
     with extras.named():
         from ..web.server import NICE
 
-    settings = flags.load(options)
+    from .remembered import settings_for
+
+    settings = settings_for(options, options.typed_there)
     if not settings.pools_file.exists() and options.beside is None:
         raise flags.nothing_at(settings.pools_file, options)
     os.nice(NICE)  # whoever harvests goes first
@@ -118,16 +121,3 @@ def sources_of(options: Options, settings: Settings) -> Sources:
         command_of,
         options.read_only,
     )
-
-
-def words_for(settings: Settings, options: argparse.Namespace) -> Sequence[str]:
-    """The command line of a page beside a harvest."""
-    given = vars(options)
-    words = ["serve", "--beside", str(os.getpid()), "--state", str(settings.state)]
-    words += ["--port", str(given["serve"]), "--job", str(options.verb).partition(" ")[0]]
-    if given.get("config") is not None:
-        words += ["--config", str(given["config"])]
-    for name in ("graph", "media"):
-        if given.get(name) is not None:
-            words += [f"--{name}", str(given[name])]
-    return words

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.credentials import hidden
 from ..base.origin import line_of
-from ..errors import HarvestError
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -23,14 +21,13 @@ NEVER = ("proxy.ask",)  # may hold a key
 
 
 def values_of(options: argparse.Namespace, settings: Settings) -> list[Value]:
-    """Those of the harvest, as far as what its user typed is known; else those of this command."""
+    """Those of a harvest; which were flags is known as far as what its user typed is."""
     from ..settings import DEFAULT_FILE, Settings
+    from .remembered import typed_for
 
-    given = _typed(settings) or vars(options)
+    given = typed_for(settings.pools_file) or vars(options)
     file = given.get("config") or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
-    text = _text(file)
-    effective = _effective(given) or settings
-    return [*_values(effective, Settings(), given, text, str(file))]
+    return [*_values(settings, Settings(), given, _text(file), str(file))]
 
 
 def _values(
@@ -79,24 +76,3 @@ def _text(file: Path | None) -> str:
         return file.read_text("utf-8") if file else ""
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _typed(settings: Settings) -> dict[str, Any]:
-    """The flags of the harvest, by what its state remembers; none if that cannot be read."""
-    from ..journal.reader import facts_in
-    from .parsing import parsed
-
-    try:
-        command = facts_in(settings.pools_file).get("command")
-        return {} if command is None else vars(parsed(shlex.split(command)))
-    except (HarvestError, ValueError, SystemExit):
-        return {}
-
-
-def _effective(given: Mapping[str, Any]) -> Settings | None:
-    from . import flags
-
-    try:
-        return flags.load(argparse.Namespace(**given)) if given else None
-    except HarvestError:
-        return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
@@ -78,7 +78,8 @@ class Guard:
         if scope["method"] != "GET" or not self._token(scope):
             return None
         rest = [pair for pair in _query(scope) if pair[0] != "token"]
-        where = "/" + scope["path"].lstrip("/") + (f"?{urlencode(rest)}" if rest else "")
+        path = quote(scope["path"].lstrip("/\\"))  # two of these would name another host
+        where = f"/{path}?{urlencode(rest)}" if rest else f"/{path}"
         return Response(
             status_code=303, headers={"location": where, "set-cookie": self._access.cookie()}
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from shutil import disk_usage
 from typing import Any, NamedTuple
@@ -10,10 +11,10 @@ from typing import Any, NamedTuple
 from ..base.text import pace, size
 from ..engine.job import Panel
 from ..journal.pauses import slots_in
+from ..journal.sample import Sample
 from ..reports import rates
 from ..reports.text import series
 from ..reports.view import SPANS, View
-from .newest import newest_files
 from .site import Site
 
 MOST_HOSTS = 12
@@ -62,7 +63,7 @@ def overview(site: Site) -> dict[str, Any]:
         "hosts": hosts_of(view)[:MOST_HOSTS],
         "hosts_in_all": len(view.seen.assist.hosts),
         "panels": shown_panels(view),
-        "newest": newest_files(getattr(site.sources.settings, "media", None)),
+        "newest": site.newest(),
         "disk": disk_of(site),
         "stored": view.stored or {},
         "store_title": view.job.store_title,
@@ -72,23 +73,27 @@ def overview(site: Site) -> dict[str, Any]:
 
 def stages_of(view: View) -> list[StageSeen]:
     pools, slots, paused = view.seen.pools, slots_in(view.seen.facts), view.paused_slots
-    found = []
-    for name in rates.stages(pools):
-        rate = view.course.rate(rates.done(name), SPANS["last minute"])
-        now = rate if rate is not None else view.course.rate(rates.done(name), None)
-        found.append(
-            StageSeen(
-                name,
-                view.job.stage_titles.get(name, name),
-                view.seen.done.get(name, 0),
-                pools.get(f"on_{name}", 0),
-                pools.get(f"to_{name}", 0),
-                "" if now is None or view.running is None else pace(now),
-                slots.get(name, 0),
-                len(paused.get(name, ())),
-            )
+    return [
+        StageSeen(
+            name,
+            view.job.stage_titles.get(name, name),
+            view.seen.done.get(name, 0),
+            pools.get(f"on_{name}", 0),
+            pools.get(f"to_{name}", 0),
+            _pace(view, name),
+            slots.get(name, 0),
+            len(paused.get(name, ())),
         )
-    return found
+        for name in rates.stages(pools)
+    ]
+
+
+def _pace(view: View, stage: str) -> str:
+    """Of late; of a stage that has nothing to do, none."""
+    rate = view.course.rate(rates.done(stage), SPANS["last minute"])
+    now = view.course.rate(rates.done(stage), None) if rate is None else rate
+    is_busy = any(view.seen.pools.get(f"{where}_{stage}") for where in ("to", "on"))
+    return pace(now) if now is not None and is_busy and view.running is not None else ""
 
 
 def rates_of(view: View) -> list[RateSeen]:
@@ -135,27 +140,35 @@ def disk_of(site: Site) -> dict[str, int]:
 
 
 def curves(site: Site) -> dict[str, Any]:
-    """How much a second of everything that is counted, between samples; None where two runs meet
-    or nobody knows. Times are those of the wall clock."""
+    """How much a second of everything that is counted, between samples; None where two runs meet.
+    Times are those of the wall clock."""
     view = site.view()
-    samples = _thinned(list(view.course.samples))
-    known = view.course.known - (len(view.course.samples) - len(samples))
-    found: list[dict[str, Any]] = []
-    measured = [each for each in series(view) if each[3] is not size]
-    failures = (ERRORS, lambda sample: sample.counts.get("failed", 0), False, str)
-    for title, value, is_known, _ in [*measured, failures]:
-        rated: list[float | None] = [None]
-        for at in range(1, len(samples)):
-            before, after = samples[at - 1], samples[at]
-            seconds = after.elapsed - before.elapsed
-            is_one = before.run == after.run and seconds > 0 and not (is_known and at >= known)
-            change = max(0.0, value(after) - value(before))
-            rated.append(round(change / seconds, 3) if is_one else None)
-        found.append({"title": title, "values": rated})
-    return {"times": [round(each.time, 1) for each in samples], "series": found}
+    samples = _thinned(view.course.samples[: view.course.known])
+    measured = [(title, value) for title, value, _, shown in series(view) if shown is not size]
+    failures: tuple[str, rates.Value] = (ERRORS, lambda sample: sample.counts.get("failed", 0))
+    return {
+        "times": [round(each.time, 1) for each in samples],
+        "series": [
+            {
+                "title": title,
+                "values": [None, *(_a_second(pair, value) for pair in pairwise(samples))],
+            }
+            for title, value in (*measured, failures)
+        ],
+    }
 
 
-def _thinned(samples: list[Any]) -> list[Any]:
+def _a_second(samples: Sequence[Sample], value: rates.Value) -> list[float | None]:
+    found: list[float | None] = [None] if samples else []
+    for before, after in pairwise(samples):
+        seconds = after.elapsed - before.elapsed
+        is_one_run = before.run == after.run and seconds > 0
+        step = max(0.0, value(after) - value(before))
+        found.append(round(step / seconds, 3) if is_one_run else None)
+    return found
+
+
+def _thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
     """Not more than can be seen; the last one stays."""
     step = -(-len(samples) // MOST_POINTS) or 1
     return samples[::-step][::-1]

@@ -57,7 +57,8 @@ class Listening:
         except OSError as error:
             place = self.socket_file or f"{self.host}:{self.port}"
             raise UsageError(
-                f"the page cannot be served at {place} ({error.strerror}): choose another --port"
+                f"the page cannot be served at {place} ({os.strerror(error.errno or 0)}): "
+                "choose another --port"
             ) from error
 
     def address(self, port: int) -> str:
@@ -84,18 +85,24 @@ class Page:
     is_read_only: bool = False
     beside: int | None = None
     ready: Callable[[str], object] = print
+    _server: Server | None = None
 
     def serve(self) -> None:
         """Until somebody ends it."""
         with self.listening.opened() as opened:
             port = opened.getsockname()[1] if self.listening.socket_file is None else 0
             access = self._access(port)
-            server = _server(self.site, access)
+            server = self._server = _server(self.site, access)
             with _token_file(self.site.state, access.token):
                 self.ready(f"{self.listening.address(port)}/?token={access.token}")
                 asyncio.run(self._run(server, opened))
         if self.listening.socket_file is not None:
             self.listening.socket_file.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """From another thread."""
+        if self._server is not None:
+            self._server.should_exit = True
 
     def _access(self, port: int) -> Access:
         return Access(

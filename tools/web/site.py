@@ -15,12 +15,13 @@ from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged
 from ..reports.view import STRANGER, View, view_of
 from .log_file import has_ended
+from .newest import NewFile, newest_files
 
 if TYPE_CHECKING:
     from .explorer import Explorer
 
 FRESH_S = 0.4  # as long an answer is good for whoever asks next
-STORED_S = 5.0
+STORED_S, NEWEST_S = 5.0, 3.0
 
 
 class Value(NamedTuple):
@@ -50,10 +51,13 @@ class Site:
     _view: View | None = None
     _until: float = 0.0
     _stored: Seldom[Mapping[str, int] | None] = field(init=False)
+    newest: Seldom[list[NewFile]] = field(init=False)
     first_seen: dict[int, float] = field(default_factory=dict)  # leases, by their token
 
     def __post_init__(self) -> None:
         self._stored = Seldom(self._ask_store, STORED_S)
+        folder = getattr(self.sources.settings, "media", None)
+        self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
 
     @cached_property
     def explorer(self) -> Explorer:
