@@ -66,6 +66,10 @@ class Site:
 
         return Explorer(self)
 
+    def close(self) -> None:
+        if "explorer" in self.__dict__:
+            self.explorer.close()
+
     @property
     def file(self) -> Path:
         return self.sources.file

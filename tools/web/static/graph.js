@@ -28,7 +28,6 @@
     if (dialog.open) show(tiles[at]); else tiles[at].focus();
   };
   const columns = () => {
-    const top = tiles[0].offsetTop;
     const second = tiles.findIndex((tile) => tile.getBoundingClientRect().top > tiles[0].getBoundingClientRect().top + 4);
     return second < 1 ? tiles.length : second;
   };

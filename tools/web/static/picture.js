@@ -31,12 +31,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const from = cy.getElementById(around.centre);
     const middle = from.nonempty() ? from.position() : { x: 0, y: 0 };
     const fresh = around.nodes.filter((node) => !old.has(node.uri));
+    const isFirst = old.size === 0;
     cy.batch(() => {
       fresh.forEach((node, number) => {
-        const turn = 2 * Math.PI * number / Math.max(1, fresh.length);
+        // At first two rings, one between the gaps of the other; the centre itself comes first.
+        const turn = 2 * Math.PI * number / Math.max(1, fresh.length - (isFirst ? 1 : 0));
+        const far = isFirst ? (number === 0 ? 0 : number % 2 ? 1 : 0.58) : 0.7;
         cy.add({ group: "nodes", data: { id: node.uri, name: (node.has_sound ? "♪ " : "") + node.name.slice(0, 80),
           ...(node.picture ? { picture: "/thumb/" + pathOf(node.picture.path) } : {}) },
-          position: { x: middle.x + 180 * Math.cos(turn), y: middle.y + 180 * Math.sin(turn) } });
+          position: { x: middle.x + far * 620 * Math.cos(turn), y: middle.y + far * 340 * Math.sin(turn) } });
       });
       for (const edge of around.edges) {
         if (cy.getElementById(edge.uri).empty()) {
@@ -46,8 +49,9 @@ document.addEventListener("DOMContentLoaded", () => {
       }
     });
     cy.getElementById(around.centre).addClass("grown");
-    cy.layout({ name: "cose", animate: !still, animationDuration: 500, randomize: false, fit: true, padding: 40,
-      nodeRepulsion: () => 90000, idealEdgeLength: () => 130, nodeOverlap: 30 }).run();
+    const moved = { name: "cose", animate: !still, animationDuration: 500, randomize: false, nodeRepulsion: () => 400000,
+      idealEdgeLength: () => 150, nodeOverlap: 40, gravity: 0.15, initialTemp: 60 };
+    cy.layout({ ...(isFirst ? { name: "preset" } : moved), fit: true, padding: 40 }).run();
     say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + (around.left_out ? `; ${around.left_out} of ${cy.getElementById(around.centre).data("name")} are not shown` : ""));
     place.dataset.nodes = cy.nodes().length;
   };
