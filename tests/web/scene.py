@@ -53,8 +53,8 @@ class Answer(NamedTuple):
 class Served:
     """`address` has no token; `state` is what is shown."""
 
-    def __init__(self, address: str, state: Path) -> None:
-        self.full, self.state = address, state
+    def __init__(self, address: str, state: Path, page: Page | None = None) -> None:
+        self.full, self.state, self._page = address, state, page
         self.address = address.partition("/?")[0]
         self.token = address.partition("token=")[2]
         self.netloc = urlsplit(self.address).netloc
@@ -68,6 +68,11 @@ class Served:
             answer = asking.getresponse()
             sent = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, sent, answer.read())
+
+    def connections(self) -> int:
+        """That the server has open."""
+        assert self._page is not None and self._page._server is not None
+        return len(self._page._server.server_state.connections)
 
     def get(self, path: str) -> Answer:
         """As a program of whoever started it."""
@@ -98,7 +103,7 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
     thread.start()
     try:
         assert is_ready.wait(PATIENCE_S)
-        yield Served(said[0], settings.state)
+        yield Served(said[0], settings.state, page)
     finally:
         page.stop()
         thread.join(PATIENCE_S)

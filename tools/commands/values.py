@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..web.site import Value
 
 LONGEST = 300  # characters
+NO_SETTING = ("loaded",)  # what a file of the user's says, kept with the settings
 NEVER = ("proxy.ask",)  # may hold a key
 
 
@@ -38,6 +39,8 @@ def _values(
     for each in fields(settings):
         value, default = getattr(settings, each.name), getattr(usual, each.name)
         name = where + each.name
+        if each.name in NO_SETTING:
+            continue
         if is_dataclass(value):
             yield from _values(value, default, given, text, file, f"{name}.")
         elif not each.repr or name in NEVER:

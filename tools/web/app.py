@@ -141,7 +141,7 @@ class Web:
         self.site.forget()
         if "application/json" in request.headers.get("accept", ""):
             return as_json({"said": sentence}, code)
-        return _html(rendered("said.html", sentence=sentence, is_well=code == 200))
+        return _html(rendered("said.html", sentence=sentence, is_well=code == 200), code)
 
     # --- going wrong -------------------------------------------------------------------------
 

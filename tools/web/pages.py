@@ -32,17 +32,6 @@ class Page(NamedTuple):
         return "/" if self.name == "overview" else f"/{self.name}"
 
 
-class Refused:
-    """Remembers how far it has read."""
-
-    def __init__(self) -> None:
-        self._books: refused.Books | None = None
-
-    def __call__(self, site: Site, query: Query) -> dict[str, Any]:
-        self._books = self._books or refused.books_of(site)
-        return refused.refused(site, self._books)
-
-
 def log_lines(site: Site, query: Query) -> dict[str, Any]:
     level = query.get("level", "info")
     level = level if level in log_file.LEVELS else "info"
@@ -86,12 +75,16 @@ PAGES = (
     Page("overview", "Overview", lambda site, query: overview.overview(site)),
     Page("work", "Work", lambda site, query: work.work(site)),
     Page("failed", "Failed", failures),
+<<<<<<< HEAD
     Page("refused", "Refused", Refused(), jobs=("conceptnet",)),
     Page("search", "Search", of_graph(graph_data.searched), is_live=False, jobs=("conceptnet",)),
     Page("media", "Gallery", of_graph(graph_data.files), is_live=False, jobs=("conceptnet",)),
     Page("path", "Paths", of_graph(graph_data.ways), is_live=False, jobs=("conceptnet",)),
     Page("stats", "Figures", of_graph(graph_data.figures), is_live=False, jobs=("conceptnet",)),
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
+=======
+    Page("refused", "Refused", lambda site, query: refused.refused(site), jobs=("conceptnet",)),
+>>>>>>> web
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),

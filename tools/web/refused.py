@@ -102,7 +102,8 @@ class Books:
                 examples.append(Example(str(told["owner"]), kind, url, str(each.get("reason"))))
 
 
-def refused(site: Site, books: Books | None) -> dict[str, Any]:
+def refused(site: Site) -> dict[str, Any]:
+    books = site.remembered("refused", lambda: _books(site))
     groups = books.groups() if books else []
     providers = Counter[str]()
     for each in groups:
@@ -115,6 +116,6 @@ def refused(site: Site, books: Books | None) -> dict[str, Any]:
     }
 
 
-def books_of(site: Site) -> Books | None:
+def _books(site: Site) -> Books | None:
     folder = getattr(site.sources.settings, "media", None)
     return None if folder is None else Books(folder / SEARCHES)

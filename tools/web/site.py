@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.seldom import Seldom
 from ..engine.job import Description
@@ -19,6 +19,8 @@ from .newest import NewFile, newest_files
 
 if TYPE_CHECKING:
     from .explorer import Explorer
+
+T = TypeVar("T")
 
 FRESH_S = 0.4  # as long an answer is good for whoever asks next
 STORED_S, NEWEST_S = 5.0, 3.0
@@ -52,6 +54,7 @@ class Site:
     _until: float = 0.0
     _stored: Seldom[Mapping[str, int] | None] = field(init=False)
     newest: Seldom[list[NewFile]] = field(init=False)
+    _kept: dict[str, Any] = field(default_factory=dict)
     first_seen: dict[int, float] = field(default_factory=dict)  # leases, by their token
 
     def __post_init__(self) -> None:
@@ -95,6 +98,14 @@ class Site:
     def forget(self) -> None:
         """Something was changed: the next look is a new one."""
         self._until = 0.0
+
+    def remembered(self, name: str, make: Callable[[], T]) -> T:
+        """What a page keeps from one look to the next, made at the first."""
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            found: T = self._kept[name]
+            return found
 
     def has_ended(self) -> bool:
         return has_ended(self.state / "log")
