@@ -75,16 +75,12 @@ PAGES = (
     Page("overview", "Overview", lambda site, query: overview.overview(site)),
     Page("work", "Work", lambda site, query: work.work(site)),
     Page("failed", "Failed", failures),
-<<<<<<< HEAD
-    Page("refused", "Refused", Refused(), jobs=("conceptnet",)),
+    Page("refused", "Refused", lambda site, query: refused.refused(site), jobs=("conceptnet",)),
     Page("search", "Search", of_graph(graph_data.searched), is_live=False, jobs=("conceptnet",)),
     Page("media", "Gallery", of_graph(graph_data.files), is_live=False, jobs=("conceptnet",)),
     Page("path", "Paths", of_graph(graph_data.ways), is_live=False, jobs=("conceptnet",)),
     Page("stats", "Figures", of_graph(graph_data.figures), is_live=False, jobs=("conceptnet",)),
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
-=======
-    Page("refused", "Refused", lambda site, query: refused.refused(site), jobs=("conceptnet",)),
->>>>>>> web
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),
