@@ -57,7 +57,7 @@ def as_text(found: Statistics) -> list[str]:
         titled("Files by licence", table(_shares(found.licences))),
         titled("Files of an owner", table(_shares(found.owners_by_files))),
         titled("Relations of a concept", table(_shares(found.degrees))),
-        titled("What others publish", table(_published(), left=(0, 6))),
+        titled("What others publish", [*table(_published()), *_sources()]),
     ]
     return "\n\n".join("\n".join(each) for each in parts if each).splitlines()
 
@@ -100,18 +100,27 @@ def _shares(shares: Sequence[Share]) -> list[tuple[str, ...]]:
 def _published() -> list[tuple[str, ...]]:
     from ..web.data.published import PUBLISHED
 
-    head = ("", "entities", "images", "with image", "video", "audio", "figures from")
+    head = ("", "entities", "images", "with image", "video", "audio")
     rows = [
         (
-            each.name,
+            f"{each.name} [{_source_names().index(each.source) + 1}]",
             _number(each.entities),
             _number(each.images),
             *(_percent(each.share(modality)) for modality in ("image", "video", "audio")),
-            each.source,
         )
         for each in PUBLISHED
     ]
     return [head, *rows]
+
+
+def _sources() -> list[str]:
+    return [f"  [{at}] {name}" for at, name in enumerate(_source_names(), 1)]
+
+
+def _source_names() -> list[str]:
+    from ..web.data.published import PUBLISHED
+
+    return list(dict.fromkeys(each.source for each in PUBLISHED))
 
 
 def _number(number: int | None) -> str:

@@ -65,7 +65,7 @@ def _ask(site: Site, verb: Literal["pause", "resume"], said: Said) -> str:
 
 def judge(site: Site, said: Said) -> str:
     """A file, good or bad."""
-    return graph_data.judge(site.explorer, said)
+    return graph_data.judge_file(site.explorer, said)
 
 
 def count(site: Site, said: Said) -> str:

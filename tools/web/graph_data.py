@@ -15,6 +15,7 @@ from .data.concept import concept, credits_of, more, picture_of
 from .data.gallery import Filter
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
+from .data.wording import sentence
 from .explorer import Explorer
 
 Query = Mapping[str, str]
@@ -144,7 +145,7 @@ def files(explorer: Explorer, query: Query) -> Found:
     return {
         "filter": filter_,
         "files": page.files,
-        "names": {each.owner: uri.label(each.owner) for each in page.files},
+        "names": {each.owner: _called(each.owner) for each in page.files},
         "after": page.after,
         "facets": gallery.facets(explorer.sidecar, filter_),
         "judged": {each.media.sha256: verdicts.get(each.media.sha256, "") for each in page.files},
@@ -154,11 +155,23 @@ def files(explorer: Explorer, query: Query) -> Found:
     }
 
 
+def _called(owner: str) -> str:
+    """
+    >>> _called("/a/[/r/IsA/,/c/en/dog/,/c/en/pet/]"), _called("/c/en/dog")
+    ('dog is a kind of pet', 'dog')
+    """
+    try:
+        type_, start, end = uri.parse_assertion(owner)
+    except ValueError:
+        return uri.label(owner)
+    return sentence(uri.label(start), uri.label(type_), uri.label(end))
+
+
 def _numbers(verdicts: Sequence[str]) -> dict[str, int]:
     return {each: verdicts.count(each) for each in ("good", "bad")}
 
 
-def judge(explorer: Explorer, said: Query) -> str:
+def judge_file(explorer: Explorer, said: Query) -> str:
     """Only of a file that the graph records."""
     sha256, verdict = said.get("sha256", ""), said.get("verdict", "")
     if not media_file.records_of(explorer.reader, explorer.sidecar, sha256):

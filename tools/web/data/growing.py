@@ -27,7 +27,7 @@ from ...uri import parse_assertion
 from .folding import folded, words
 from .sidecar import Sidecar
 
-STEP = 1_000  # rows of the graph: some ten milliseconds
+STEP = 500  # rows of the graph: some ten milliseconds, seldom some hundred
 REST = 19.0  # times as long as a step took, while everything is there already: 5 % of a core
 LONGEST_REST_S, IDLE_S = 2.0, 1.0
 SIDES = ((400, "small"), (1000, "medium"))  # pixels of the longer side

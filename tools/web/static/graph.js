@@ -40,7 +40,10 @@
       body: new URLSearchParams({ sha256: tile.dataset.sha256, verdict }),
     });
     const text = (await answer.json()).said;
-    document.getElementById("said").textContent = text;
+    const notice = document.createElement("p");
+    notice.className = answer.ok ? "notice" : "notice bad";
+    notice.textContent = text;
+    document.getElementById("said").replaceChildren(notice);
     if (!answer.ok) return;
     for (const same of tiles.filter((each) => each.dataset.sha256 === tile.dataset.sha256)) {
       const item = same.closest("li");
