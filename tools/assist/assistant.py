@@ -19,6 +19,7 @@ from ..engine.executor import processes_of
 from ..engine.harvest import Harvest
 from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
+from ..journal.at_work import AtWork, at_work_fact
 from ..journal.holder import Running
 from ..journal.processes import processes_fact
 from ..journal.reader import look
@@ -208,14 +209,33 @@ class Assist:
         return "reported"
 
     def _facts(self) -> dict[str, str]:
-        """Who works for it beside us, and who is left alone, for whoever looks from outside."""
+        """Who works on what, which processes beside us, and who is left alone: for whoever looks
+        from outside."""
         client, now = self._harvest.job.client, time.time()
         troubles = () if client is None else client.troubles()
         resting = [
             Resting(each.host, now + each.seconds, each.reason) for each in troubles if each.seconds
         ]
         processes = processes_fact(os.getpid(), processes_of(self._harvest.executor))
-        return processes | rests_fact(os.getpid(), resting)
+        at_work = at_work_fact(os.getpid(), self._at_work(now))
+        return processes | rests_fact(os.getpid(), resting) | at_work
+
+    def _at_work(self, now: float) -> list[AtWork]:
+        """By holder; who has none lies ready only."""
+        begun, monitors = now - time.monotonic(), self._harvest.monitors
+        tasks = [each for one in monitors for each in self._harvest.pools.tasks(one.stage)]
+        return [
+            AtWork(
+                each.holder,
+                each.stage.name,
+                each.uri,
+                each.depth,
+                each.attempts,
+                begun + each.begun,
+            )
+            for each in sorted(tasks, key=lambda each: (each.stage.name, each.holder or ""))
+            if each.holder
+        ]
 
     # --- who gets notice -----------------------------------------------------------------------
 

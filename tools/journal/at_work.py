@@ -1,29 +1,32 @@
-"""Who works on what now, and the other machines that work for a harvest: read from its state."""
+"""Who works on what, and the other machines that work for a harvest: read from its state.
+
+Promise: what a harvest left behind that was killed counts for nothing. Limit: who works on what is
+as old as the latest sample, some seconds.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .facts import table_in
+from .facts import AT_WORK, table_in
 from .reader import moment
 
-LEASES = (
-    "SELECT token, stage, holder, uri, depth, attempts FROM lease JOIN uri USING (id) "
-    "ORDER BY stage, holder = '', holder, token LIMIT ?"
-)
+MOST, LONGEST = 500, 300  # of them, and characters of a URI
 NODES = "SELECT name, seen, version, counts FROM node ORDER BY name"
 
 
-class Lease(NamedTuple):
-    """A URI that was handed out; without a holder it lies ready for whoever is free next."""
+class AtWork(NamedTuple):
+    """A worker and its task; `since` by the wall clock."""
 
-    token: int
-    stage: str
     holder: str
+    stage: str
     uri: str
     depth: int
     attempts: int
+    since: float
 
 
 class Machine(NamedTuple):
@@ -35,9 +38,32 @@ class Machine(NamedTuple):
     counts: dict[str, Any]
 
 
-def leases_in(file: Path, most: int) -> list[Lease]:
-    with moment(file) as db:
-        return [Lease(*row) for row in db.execute(LEASES, (most,))]
+def at_work_fact(pid: int, at_work: Sequence[AtWork]) -> dict[str, str]:
+    shown = [each._replace(uri=each.uri[:LONGEST]) for each in at_work[:MOST]]
+    return {AT_WORK: json.dumps({"pid": pid, "at_work": shown}) if shown else ""}
+
+
+def at_work_in(facts: Mapping[str, str], pid: int | None) -> list[AtWork]:
+    """Of this harvest.
+
+    >>> one = AtWork("fetch-3", "fetch", "/c/en/dog", 1, 0, 1e9)
+    >>> facts = at_work_fact(7, [one])
+    >>> at_work_in(facts, 7) == [one], at_work_in(facts, 8), at_work_in({}, 7)
+    (True, [], [])
+    """
+    told = table_in(facts.get(AT_WORK, ""))
+    if pid is None or told.get("pid") != pid:
+        return []
+    try:
+        return [_read(*each) for each in told["at_work"]]
+    except (KeyError, TypeError, ValueError):  # somebody else wrote it
+        return []
+
+
+def _read(
+    holder: object, stage: object, uri: object, depth: int, attempts: int, since: float
+) -> AtWork:
+    return AtWork(str(holder), str(stage), str(uri), int(depth), int(attempts), float(since))
 
 
 def machines_in(file: Path) -> list[Machine]:

@@ -11,9 +11,9 @@ LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no mat
 SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
 NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
 PROCESSES = "processes"  # see `processes`
-RESTS = "rests"  # see `rests`
-HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, RESTS)
-NOTHING_YET = dict.fromkeys((PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, RESTS), "")
+RESTS, AT_WORK = "rests", "at_work"  # see the modules of these names
+HIDDEN = (PAUSED, LEASE_RUN, SLOTS, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, RESTS, AT_WORK)
+NOTHING_YET = dict.fromkeys((PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, RESTS, AT_WORK), "")
 """Of a process that has just begun; the one before it may have been killed."""
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""

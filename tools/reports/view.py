@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..engine.job import Description, Panel
 from ..journal import facts, pauses
+from ..journal.at_work import AtWork, at_work_in
 from ..journal.check import Copy, copies
 from ..journal.holder import Running, running
 from ..journal.processes import Process, processes_in
@@ -55,6 +56,11 @@ class View(NamedTuple):
         """Who is left alone now."""
         found = rests_in(self.seen.facts, self.running.pid if self.running else None)
         return [each for each in found if each.until > self.now]
+
+    @property
+    def at_work(self) -> Sequence[AtWork]:
+        """Who works on what now."""
+        return at_work_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def next_round(self) -> float | None:

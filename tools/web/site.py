@@ -55,7 +55,6 @@ class Site:
     _stored: Seldom[Mapping[str, int] | None] = field(init=False)
     newest: Seldom[list[NewFile]] = field(init=False)
     _kept: dict[str, Any] = field(default_factory=dict)
-    first_seen: dict[int, float] = field(default_factory=dict)  # leases, by their token
 
     def __post_init__(self) -> None:
         self._stored = Seldom(self._ask_store, STORED_S)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
-from ..journal.at_work import Lease, leases_in, machines_in
+from ..journal.at_work import machines_in
 from ..journal.pauses import slots_in
 from .site import Site
 
-MOST = 500
-
 
 class WorkSeen(NamedTuple):
-    """`seconds`: for so long at least, since this server first saw it."""
+    """`seconds`: for so long. `name` is what people call it."""
 
     stage: str
     holder: str
@@ -21,16 +18,12 @@ class WorkSeen(NamedTuple):
     name: str
     depth: int
     attempts: int
-    seconds: float
+    seconds: int
 
 
 def work(site: Site) -> dict[str, Any]:
-    view, leases = site.view(), leases_in(site.file, MOST)
-    if view.running is None:
-        leases = []
-    names = view.job.known_as(site.file, [each.uri for each in leases])
-    _remember(site, leases)
-    now = time.monotonic()
+    view = site.view()
+    names = view.job.known_as(site.file, [each.uri for each in view.at_work])
     at_work = [
         WorkSeen(
             each.stage,
@@ -39,22 +32,17 @@ def work(site: Site) -> dict[str, Any]:
             names.get(each.uri, each.uri),
             each.depth,
             each.attempts,
-            round(now - site.first_seen.get(each.token, now)),
+            max(0, round(view.now - each.since)),
         )
-        for each in leases
+        for each in view.at_work
     ]
+    handed_out = sum(n for name, n in view.seen.pools.items() if name.startswith("on_"))
     return {
-        "at_work": [each for each in at_work if each.holder],
-        "ready": [each for each in at_work if not each.holder],
+        "at_work": at_work,
+        "ready": max(0, handed_out - len(at_work)) if view.running else 0,
         "processes": list(view.processes),
         "machines": machines_in(site.file),
         "slots": slots_in(view.seen.facts),
         "paused_slots": view.paused_slots,
         "now": view.now,
     }
-
-
-def _remember(site: Site, leases: list[Lease]) -> None:
-    """A state does not say since when; whoever looks on learns it."""
-    now, before = time.monotonic(), site.first_seen
-    site.first_seen = {each.token: before.get(each.token, now) for each in leases}
