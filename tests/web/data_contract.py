@@ -372,6 +372,11 @@ class DataContract:
         while grown.step():
             pass
         assert self.found(reader, sidecar, "pet") == []
+        write(graph, *(relation("IsA", f"/c/en/zebra_{at}", "/c/en/zoo") for at in range(20)))
+        while grown.step():
+            pass
+        for gone in ("dogma", "dogfish", "food", "hot", "poodle", "thunder", "noise"):
+            assert self.found(reader, sidecar, gone) == []
         assert gallery.facets(sidecar, Filter()).total == 0
 
     def test_a_file_is_found_by_its_hash_and_lies_inside(
