@@ -223,3 +223,14 @@ def test_narrow_dark_and_without_javascript(shown: Served, browser: Eyes, path: 
         assert look.complaints() == []
     with browser.looking(opened(shown, path), javascript=False) as look:
         assert look.page.locator("main").inner_text().strip()
+
+
+def test_the_picture_is_saved_as_svg_and_png(shown: Served, browser: Eyes, tmp_path: Path) -> None:
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        look.page.locator("#picture[data-nodes]").wait_for()
+        for button, begin in (("#svg", b"<svg xmlns="), ("#png", b"\x89PNG")):
+            with look.page.expect_download() as coming:
+                look.page.locator(button).click()
+            coming.value.save_as(tmp_path / "saved")
+            assert (tmp_path / "saved").read_bytes().startswith(begin)
+        assert b"window.hacked" not in (tmp_path / "saved").read_bytes()

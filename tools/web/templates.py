@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..base.text import ago, amount, date, duration, pace, size
 from ..media.credits import attribution, licence_name
 from ..sheets.document import text_of
+from ..uri import is_external
 from .data.wording import phrase
 from .graph_data import address as with_query
 
@@ -38,6 +39,7 @@ def environment() -> Environment:
         "signed": lambda number: f"{number:+,}",
         "cell": _cell,
         "part_of_url": lambda text: quote(str(text), safe="/"),
+        "leads_outward": lambda text: bool(text) and is_external(text),
         "credit": attribution,
         "licence": licence_name,
     }

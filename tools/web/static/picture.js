@@ -87,7 +87,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const p = node.position(), r = node.width() / 2;
       return `<circle cx="${p.x}" cy="${p.y}" r="${r}" fill="#eee" stroke="#888"/><text x="${p.x}" y="${p.y + r + 14}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
     });
-    return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif">${lines.join("")}${dots.join("")}</svg>`;
+    return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif">${lines.join("")}${dots.join("")}</svg>`;
   };
   let last = null;
   cy.on("tap", "node", (event) => {
