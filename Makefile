@@ -2,6 +2,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 JOB ?= conceptnet
+WORKERS ?= 4
 
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +29,7 @@ run: .venv/run ## harvest the built-in sample world, offline; or JOB=pages, laye
 
 test: .venv/dev ## every test; servers are started by the tests themselves
 	@scripts/test-needs
-	@$(PY) -m pytest -n 4 --dist loadfile --no-loadscope-reorder || { [ $$? = 1 ] && scripts/test-again; }
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder || { [ $$? = 1 ] && scripts/test-again; }
 
 check: .venv/dev ## lint, types, and who imports whom
 	@.venv/bin/ruff check .

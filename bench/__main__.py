@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from bench import (
+    cluster,
     dump,
+    explore,
     fetch,
     fields,
     graph,
@@ -19,15 +21,18 @@ from bench import (
     neo4j,
     pages,
     pools,
+    scale,
+    shards,
     shipping,
     structure,
     tables,
-    web,
 )
 from bench.report import Row, say, surroundings, table, write_results
 
 BENCHES = {
+    "cluster": cluster.measure,
     "dump": dump.measure,
+    "explore": explore.measure,
     "fetch": fetch.measure,
     "fields": fields.measure,
     "pools": pools.measure,
@@ -37,11 +42,12 @@ BENCHES = {
     "neo4j": neo4j.measure,
     "media": media.measure,
     "mirror": mirror.measure,
+    "scale": scale.measure,
+    "shards": shards.measure,
     "shipping": shipping.measure,
     "pages": pages.measure,
     "structure": structure.measure,
     "tables": tables.measure,
-    "web": web.measure,
 }
 
 

@@ -25,7 +25,7 @@ from tools import download_images
 from tools.add import Entity
 from tools.base.resident import descendants
 from tools.cluster.executor import ProcessExecutor
-from tools.cluster.node import serve
+from tools.cluster.worker import serve
 from tools.conceptnet.rules import search_text
 from tools.engine.harvest import Harvest
 from tools.engine.stage import Done, Found, Task, Worker
@@ -107,7 +107,7 @@ def extend(url: str, count: int, state: Path, workers: int, processes: int) -> d
             job = ConceptnetJob(settings, graph, stop, "bench")
         job.seeds = (Found("extend", concepts),)
         command = [sys.executable, "-m", "bench.media_extend", "node", url, str(count)]
-        away = executor_of(job, settings, job._drafts, stop, command) if processes else None
+        away = executor_of(job, settings, job.drafts, stop, command) if processes else None
         ways = settings.pools_file, stop, 1, 1.0, away
         with closing(job), closing(Harvest(job, *ways)) as harvest:
             return timed(harvest, away)

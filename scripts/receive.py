@@ -2,6 +2,9 @@
 """Takes in what a harvest ships: run it on the receiving node, for the folder that holds `raw`.
 
     raw/<batch>/    volumes and a manifest, as the sender left them
+    raw/<sender>/<batch>/  the same of one sender among several: what comes of it has that name too,
+                    as received/<sender>/ or archive/<sender>/<harvest>/; only m is for all
+    secrets/<sender>  what this sender signs with; where there is this folder all must sign
     staging/        where they are unpacked and compared with the manifest
     m/              the media of all batches, and their books
     archive/<harvest>/  the web archive of each crawl: WARC files, which never change, and an index
@@ -13,9 +16,10 @@ Promise: a file is in `m` or `archive` only if it is what its manifest says, byt
 is written only when the disk has kept all of them. No link below the folder is followed and nothing
 outside of it is touched, whatever a volume holds. Every step may be killed: the next run takes back
 what stands half in the books and does that batch again. Whatever is wrong with a batch, the others
-have their turn.
-Limit: all of it is on one file system. What a file should be, the sender is believed; that it is
-the sender, only a secret shared by both sides proves.
+have their turn. What lies in the folder of a sender is signed with that sender's secret, if it has
+one, and nothing in it changes what another has sent, is told, or keeps in `archive`.
+Limit: all of it is on one file system. What a file should be, the sender is believed, and when it
+was fetched; that it is the sender, only a secret shared by both sides proves.
 
 Exit codes: 0 fine (even if batches are not complete yet), 2 wrong arguments, 4 another one runs
 here, 5 this computer cannot do it, or not for one of them (no room, not readable, not writable), 6
@@ -50,7 +54,13 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, TypeVar
 T = TypeVar("T")
 
 USAGE, RUNNING, CANNOT, QUARANTINED = 2, 4, 5, 6  # exit codes
-BATCH = re.compile(r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,12})-[0-9a-f]{4}")
+# Nothing that is named after a batch or a harvest, in any of our folders, can be a sender's.
+SENDER = re.compile(r"(?!(?:before-)?[0-9a-f]{8}(?:[-/]|$))[a-z0-9][a-z0-9-]{0,31}")
+BATCH = re.compile(
+    rf"(?:(?P<sender>{SENDER.pattern})/)?"
+    r"(?P<harvest>[0-9a-f]{8})-(?P<counter>[0-9]{6,12})-[0-9a-f]{4}"
+)
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 WARC = re.compile(r"[0-9a-f]{2}/(?P<label>[a-z0-9._-]+)/(?P=label)-[0-9]{14}-[0-9]{5}\.warc\.gz")
 PIECE = re.compile(r"[0-9a-f]{2}/(?P<label>[a-z0-9._-]+)/(?P=label)-[0-9]{14}-[0-9]{5}\.cdxj")
 VOLUME = re.compile(r"[0-9]{5,}\.tar")
@@ -61,14 +71,14 @@ FILES, CREDITS, SEARCHES = BOOKS = ("MEDIA.jsonl", "ATTRIBUTION.csv", "SEARCHES.
 HEAD = b"path,owner,kind,title,author,license,license_url,page,source,provider,sha256,time\n"
 MANIFEST, REASON, LOCK, JOURNAL = "manifest.json", "REASON", ".receive.lock", "staging/books.json"
 PRIVATE = (b"staging", b"quarantine")
-SECRET = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
+SECRET, SECRETS = "SHEAF_TRANSPORT_SECRET", "secrets"
 CHUNK, BLOCK = 2**20, tarfile.BLOCKSIZE
 INDEX = "index.cdxj"
 LINES_AT_ONCE = 2**26  # bytes of index in memory
 LARGEST_MANIFEST = 2**26  # bytes: some 400,000 files
 LONGEST_LOOK = 2**4  # times as many bytes are read to tell the sender which manifest was wrong
 DEEPEST = 64  # folders in folders, lists in lists
-LONGEST_LINE, LONGEST_PATH, LONGEST_NAME = 2**24, 4096, 255
+LONGEST_LINE, LONGEST_PATH, LONGEST_NAME, LONGEST_SECRET = 2**24, 4096, 255, 4096
 RECEIPT = {
     **dict.fromkeys(("batch", "manifest_sha256", "state", "time"), str),
     **dict.fromkeys(("files", "bytes", "replaced"), int),
@@ -92,7 +102,11 @@ class Waits(Exception):
     """Something of it has not arrived yet."""
 
 
-class NoRoom(Exception):
+class Left(Exception):
+    """It waits until somebody has done what this says."""
+
+
+class NoRoom(Left):
     """It waits until there is room for it."""
 
 
@@ -546,6 +560,7 @@ class Entry(NamedTuple):
     owner: str
     sha256: str
     batch: str
+    time: str  # when it was fetched
 
 
 def entry_of(book: str, line: bytes) -> Entry | None:
@@ -555,8 +570,9 @@ def entry_of(book: str, line: bytes) -> Entry | None:
     try:
         table = _row(line) if book == CREDITS else parse(line)
         key = field(table, "owner" if book == SEARCHES else "path", str)
-        more = {"sha256": "", "batch": "", **table} if isinstance(table, dict) else {}
-        return Entry(key, field(table, "owner", str), str(more["sha256"]), str(more["batch"]))
+        more = table if isinstance(table, dict) else {}
+        rest = (str(more.get(each, "")) for each in ("sha256", "batch", "time"))
+        return Entry(key, field(table, "owner", str), *rest)
     except Wrong:
         return None
 
@@ -570,8 +586,9 @@ def _row(line: bytes) -> dict[str, str]:
 
 
 class Merge:
-    """One batch from staging into `m`. Of two files with the same path the one of the later batch
-    stays. What there is to do is seen from what is there: if it is killed it is made again."""
+    """One batch from staging into `m`. Of two files with the same path the later one stays, in
+    whichever order they come. What there is to do is seen from what is there: if it is killed it is
+    made again."""
 
     def __init__(self, folder: Folder, name: str, manifest: Manifest, show: Show) -> None:
         self._folder, self._name, self._show = folder, name, show
@@ -580,22 +597,35 @@ class Merge:
         self._there = self._hashes()
         self._same = {path for path, sha256 in self._there.items() if self._is_ours(path, sha256)}
         self._other = self._there.keys() - self._same
-        self._origin: dict[str, str] = {}  # path -> the batch of the file that is there
+        self._origin: dict[str, Entry] = {}  # path -> the line of the file that is there
+        self._fetched: dict[str, str] = {}  # path -> when ours was, of those that are there
         self._listed: set[str] = set()  # paths that the books have with the hash of this batch
         self._outdated: set[str] = set()  # and those that they have with another one
         if self._there:
             self._look_up()
-        self._late = {each for each in self._other if not self._is_newer(each)}
+        older = {each for each in self._there if not self._is_newer(each)}
+        self._late = self._other & older
         self._outdated -= self._late
+        known = self._same & self._listed
+        self._searched_again, self._searched_since = known - older, known & older
         self.replaced = len(self._other - self._late)
 
     def _is_ours(self, path: str, sha256: str) -> bool:
         return self._media[path].sha256 == sha256
 
     def _is_newer(self, path: str) -> bool:
-        """Than what is there. Within a harvest the counter tells; of two the one that comes now."""
-        ours, its = BATCH.fullmatch(self._name), BATCH.fullmatch(self._origin.get(path, ""))
-        if not ours or not its or ours["harvest"] != its["harvest"]:
+        """Than what is there. Among senders the time tells when each was fetched, for one may do
+        again what another has lost, or itself, counting from one again. Else, within a harvest,
+        the counter tells; of two the one that comes now."""
+        there = self._origin.get(path)
+        ours, its = BATCH.fullmatch(self._name), BATCH.fullmatch(there.batch if there else "")
+        if not ours or not its or not there:
+            return True
+        if ours["sender"] or its["sender"]:
+            fetched, before = moment(self._fetched.get(path, "")), moment(there.time)
+            if fetched and before and fetched != before:
+                return fetched > before
+        if (ours["sender"], ours["harvest"]) != (its["sender"], its["harvest"]):
             return True
         return int(ours["counter"]) >= int(its["counter"])
 
@@ -626,7 +656,11 @@ class Merge:
                 is_ours = self._is_ours(entry.key, entry.sha256)
                 (self._listed if is_ours else self._outdated).add(entry.key)
                 if self._there.get(entry.key) == entry.sha256:
-                    self._origin[entry.key] = entry.batch
+                    self._origin[entry.key] = entry
+        for line in self._lines(f"staging/{self._name}/{FILES}"):
+            entry = entry_of(FILES, line)
+            if entry and entry.key in self._there:
+                self._fetched[entry.key] = entry.time
 
     def files(self) -> None:
         for path in self._media:
@@ -641,8 +675,10 @@ class Merge:
 
     def _set_aside(self, path: str) -> None:
         """By a second name, so that there is one file or the other at every moment."""
-        batch = self._origin.get(path, "")
-        aside = f"aside/{batch if BATCH.fullmatch(batch) else f'before-{self._name}'}/{path}"
+        there = self._origin.get(path)
+        sender, slash, name = self._name.rpartition("/")
+        batch = there.batch if there and BATCH.fullmatch(there.batch) else ""
+        aside = f"aside/{batch or f'{sender}{slash}before-{name}'}/{path}"
         if self._folder.facts(aside) is None:
             try:
                 self._folder.link(f"m/{path}", aside)
@@ -655,12 +691,13 @@ class Merge:
     def books(self, write_journal: Callable[[dict[str, int]], None]) -> None:
         """The lines of replaced files go, last of all those by which that is seen, should this be
         killed. Then the lines of this batch come."""
-        if self._outdated:
-            replaced = self._owners(self._outdated)
+        late = self._owners(self._late | self._searched_since)
+        replaced = self._owners(self._outdated | self._searched_again) - late
+        if replaced:
             self._rewrite(SEARCHES, lambda each: each.owner in replaced)
+        if self._outdated:
             self._rewrite(CREDITS, self._is_outdated)
             self._rewrite(FILES, self._is_outdated)
-        late = self._owners(self._late)
         write_journal({book: self._folder.size(f"m/{book}") for book in BOOKS})
         self._append(FILES, self._is_wanted)
         self._append(CREDITS, self._is_wanted)
@@ -722,6 +759,17 @@ class Merge:
                 yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
 
+def moment(text: str) -> str:
+    """Nothing where it is none, or not yet: a clock that is ahead must not rule for long."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return text if TIME.fullmatch(text) and text <= now else ""
+
+
+def home_of(name: str) -> str:
+    """Of the archive that a batch belongs to."""
+    return f"{ARCHIVE}/{name.rsplit('-', 2)[0]}"
+
+
 class Shelve:
     """A batch of an archive from staging into the folder of its harvest. WARC files never change:
     one that is there already is the same, or nothing of the batch is taken. The index of each that
@@ -731,7 +779,7 @@ class Shelve:
 
     def __init__(self, folder: Folder, name: str, manifest: Manifest, show: Show) -> None:
         self._folder, self._staged = folder, f"staging/{name}"
-        self._home = f"{ARCHIVE}/{name[:8]}"
+        self._home = home_of(name)
         self._index = f"{self._home}/{INDEX}"
         facts = folder.facts(self._index)
         if facts is not None and not stat.S_ISREG(facts.st_mode):
@@ -798,7 +846,8 @@ class Shelve:
 
 
 class Node:
-    """Takes the batches that lie in `raw`, of each harvest the oldest first."""
+    """Takes the batches that lie in `raw`, of each harvest the oldest first. The name of one that
+    is a sender's begins with that sender's: it is its path in each of our folders."""
 
     def __init__(self, folder: Folder, secret: str, reserve: int, show: Show) -> None:
         self._folder, self._show = folder, show
@@ -811,11 +860,34 @@ class Node:
         return QUARANTINED if self.has_quarantined else CANNOT if self.has_left else 0
 
     def batches(self) -> list[str]:
-        found = [each for each in self._folder.names("raw") if self._is_batch(each)]
-        return sorted(found, key=lambda name: (name[:8], int(name.split("-")[1]), name))
+        found = []
+        for name in self._all("raw"):
+            try:
+                found += [name] if self._is_batch(name) else []
+            except OSError as error:  # a sender may close what is its own
+                self._leave(name, error)
+        return sorted(found, key=_age)
 
     def _is_batch(self, name: str) -> bool:
         return bool(BATCH.fullmatch(name)) and self._folder.is_folder(f"raw/{name}")
+
+    def _all(self, place: str) -> Iterator[str]:
+        """What lies there, and in the folders of senders there. Such a one that is closed to us is
+        itself what lies there."""
+        for name in self._folder.names(place):
+            below: list[str] = []
+            try:
+                if self._is_sender(place, name):
+                    below = self._folder.names(f"{place}/{name}")
+            except OSError as error:
+                if place == "raw":
+                    self._leave(f"raw/{name}", error)
+            yield from (f"{name}/{each}" for each in below)
+            if not below:
+                yield name
+
+    def _is_sender(self, place: str, name: str) -> bool:
+        return bool(SENDER.fullmatch(name)) and self._folder.is_folder(f"{place}/{name}")
 
     def take_all(self) -> None:
         """Each has its turn, whatever became of the ones before. Only where the books cannot be put
@@ -849,7 +921,9 @@ class Node:
             why = "it takes more memory than this computer gives"
         elif isinstance(error, OSError):
             why = sentence(error)
-        text = str(error) if isinstance(error, NoRoom) else f"{name} is left for now: {why}"
+        elif isinstance(error, Left):
+            why = str(error)
+        text = why if isinstance(error, NoRoom) else f"{name} is left for now: {why}"
         self._show.once(name, text, self._show.warn)
 
     def _say_waits(self, name: str, waits: str) -> None:
@@ -875,18 +949,31 @@ class Node:
         data = self._folder.read(path, LARGEST_MANIFEST)
         if data is None or len(data) > LARGEST_MANIFEST:
             raise Wrong(f"its manifest is not a file of at most {mb(LARGEST_MANIFEST)}")
-        if not self._is_signed(path, data):
-            raise Wrong("its manifest is not signed with the secret that this computer has")
-        return parse_manifest(data, name)
+        if not self._is_signed(name, path, data):
+            whose = "this computer has" if "/" not in name else "its sender has here"
+            raise Wrong(f"its manifest is not signed with the secret that {whose}")
+        return parse_manifest(data, name.rpartition("/")[2])
 
-    def _is_signed(self, path: str, data: bytes) -> bool:
-        if not self._secret:
-            return True
+    def _is_signed(self, name: str, path: str, data: bytes) -> bool:
+        secret = self._secret_of(name)
+        if not secret:
+            return self._folder.facts(SECRETS) is None
         given = self._folder.read(f"{path}.hmac", 200) or b""
-        return hmac.compare_digest(given.strip(), self._sign(data))
+        return hmac.compare_digest(given.strip(), _signature(secret, data))
 
-    def _sign(self, data: bytes) -> bytes:
-        return hmac.new(self._secret, data, hashlib.sha256).hexdigest().encode()
+    def _secret_of(self, name: str) -> bytes:
+        """Its sender's own, else that of this computer, if there is one."""
+        sender = name.rpartition("/")[0]
+        path = f"{SECRETS}/{sender}"
+        facts = self._folder.facts(path) if sender else None
+        if facts is None:
+            return self._secret
+        secret = (self._folder.read(path, LONGEST_SECRET) or b"").strip(b"\r\n")
+        if facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise Left(f"{path} holds a secret but others can read it: chmod 600 {path}")
+        if not 0 < len(secret) <= LONGEST_SECRET:
+            raise Left(f"{path} is no file with a secret: write one into it")
+        return secret
 
     def _verify(self, name: str, manifest: Manifest) -> None:
         """Volumes are read when all are there and have room; until then one may look often."""
@@ -922,7 +1009,7 @@ class Node:
         needed = sum(each.bytes + -each.bytes % 4096 for each in manifest.members)
         needed += 4096 * _folders(each.path for each in manifest.members)
         if manifest.kind == ARCHIVE:  # its index is written anew
-            needed += self._folder.size(f"{ARCHIVE}/{name[:8]}/{INDEX}")
+            needed += self._folder.size(f"{home_of(name)}/{INDEX}")
         free = self._folder.free
         if free < needed + self._reserve:
             left = f"{mb(free)} are left, of which {mb(self._reserve)} are kept free"
@@ -958,10 +1045,13 @@ class Node:
 
     def _recover(self) -> None:
         """If a run was killed, the books become what they were before its last batch."""
-        for each in ("m", ARCHIVE, "staging", "aside", "quarantine", "received"):
+        for each in ("m", ARCHIVE, "staging", "aside", "quarantine", "received", SECRETS):
             if self._folder.facts(each) is not None and not self._folder.is_folder(each):
                 raise Refused(CANNOT, f"{each} is a link or a file: it must be a folder")
-        self._restore_books(self._journal())
+        try:
+            self._restore_books(self._journal())
+        except Left as error:  # was that batch merged? Only its receipt tells
+            raise Refused(CANNOT, str(error)) from None
         self._folder.erase(JOURNAL)
         for each in self._folder.names("staging"):
             try:
@@ -1003,7 +1093,10 @@ class Node:
             self._set_aside(name, self._free_place(name), dict.fromkeys(strange, reason))
         self._folder.move(f"raw/{name}", f"staging/{name}-raw")
         self._folder.erase(f"staging/{name}-raw")
-        self._folder.erase(f"staging/{name}")
+        self._clear_staging(name)
+
+    def _clear_staging(self, name: str) -> None:
+        self._folder.erase(f"staging/{name.partition('/')[0]}")
 
     def _quarantine(self, name: str, reason: str) -> None:
         """The receipt first: whatever happens, the sender is told."""
@@ -1013,7 +1106,7 @@ class Node:
         self._folder.erase(f"raw/{name}/{REASON}")
         self._folder.write(f"raw/{name}/{REASON}", f"{reason}\n".encode(errors="replace"))
         self._folder.move(f"raw/{name}", place)
-        self._folder.erase(f"staging/{name}")
+        self._clear_staging(name)
         self._note(f"{place}: {reason}")
 
     def _hash_of_manifest(self, name: str) -> str:
@@ -1051,35 +1144,43 @@ class Node:
         path = f"received/{name}.json"
         data = self._folder.read(path, CHUNK)
         try:
-            table = parse(data if data and self._is_signed(path, data) else b"")
+            table = parse(data if data and self._is_signed(name, path, data) else b"")
             return {key: field(table, key, kind) for key, kind in RECEIPT.items()}
         except Wrong:
             return {}
 
     def _write_receipt(self, name: str, manifest_sha256: str, about: dict[str, Any]) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
-        head = {"format": 1, "batch": name, "manifest_sha256": manifest_sha256}
+        batch, secret = name.rpartition("/")[2], self._secret_of(name)
+        head = {"format": 1, "batch": batch, "manifest_sha256": manifest_sha256}
         data = json.dumps({**about, **head, "time": now}).encode()
-        if self._secret:
-            self._folder.write(f"received/{name}.json.hmac", self._sign(data))
+        if secret:
+            self._folder.write(f"received/{name}.json.hmac", _signature(secret, data))
         self._folder.write(f"received/{name}.json", data)
 
     # --- for a look --------------------------------------------------------------------------
 
     def status(self, is_trial: bool = False) -> None:
         """A trial reads the volumes too, as if they were taken. Nothing is changed by either."""
-        rows = [(f"raw/{e}", self._standing(e, is_trial)) for e in self._folder.names("raw")]
-        rows += [(f"quarantine/{e}", self._reason(e)) for e in self._folder.names("quarantine")]
+        rows = [(f"raw/{each}", self._standing(each, is_trial)) for each in self._all("raw")]
+        rows += [(f"quarantine/{each}", self._reason(each)) for each in self._all("quarantine")]
         width = max((len(each) for each, _ in rows), default=0)
         for place, standing in rows:
             self._show.say(f"{place:{width}}  {standing}")
-        names = [each[:-5] for each in self._folder.names("received") if each.endswith(".json")]
-        receipts = [each for each in map(self._receipt, names) if each.get("state") == "merged"]
-        files, size = (sum(each[what] for each in receipts) for what in ("files", "bytes"))
+        receipts = dict(self._merged())
+        files, size = (sum(each[what] for each in receipts.values()) for what in ("files", "bytes"))
         self._show.say(f"received: {files:,} files, {mb(size)} in {len(receipts):,} batches")
         if receipts:
-            last = max(receipts, key=lambda each: (each["time"], each["batch"]))
-            self._show.say(f"last receipt: {last['batch']} at {last['time']}")
+            last, at = max(((name, each["time"]) for name, each in receipts.items()), key=_by_time)
+            self._show.say(f"last receipt: {last} at {at}")
+
+    def _merged(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Batches with their receipts, as far as we can tell that these are ours."""
+        for name in (each[:-5] for each in self._all("received") if each.endswith(".json")):
+            with suppress(Left):
+                receipt = self._receipt(name)
+                if receipt.get("state") == "merged":
+                    yield name, receipt
 
     def _reason(self, name: str) -> str:
         try:
@@ -1089,9 +1190,11 @@ class Node:
         return reason.decode(errors="replace").strip()
 
     def _standing(self, name: str, is_trial: bool) -> str:
-        if not self._is_batch(name):
-            return "is not a batch: left alone"
+        if self._is_sender("raw", name):
+            return "is the folder of a sender: nothing waits in it"
         try:
+            if not self._is_batch(name):
+                return "is not a batch: left alone"
             manifest = self._manifest(name)
             if _was_merged(manifest, self._receipt(name)):
                 return "was merged before: to be erased"
@@ -1108,6 +1211,19 @@ class Node:
             return "cannot be taken now"
         what = f"{len(manifest.volumes):,} volumes, {len(manifest.media):,} files"
         return f"is {'good' if is_trial else 'complete'}: {what}, {mb(manifest.size)}"
+
+
+def _signature(secret: bytes, data: bytes) -> bytes:
+    return hmac.new(secret, data, hashlib.sha256).hexdigest().encode()
+
+
+def _age(name: str) -> tuple[str, int, str]:
+    harvest, counter, _ = name.rsplit("-", 2)
+    return harvest, int(counter), name
+
+
+def _by_time(receipt: tuple[str, str]) -> tuple[str, str]:
+    return receipt[1], receipt[0]
 
 
 def nowhere(_path: str) -> BinaryIO:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from main import main
 from tests.support.command import Here
+from tests.support.nats_server import VERSIONS, NatsServer, running_nats
 from tests.support.neo4j_server import AnyServer, Server, emptied, given_server, own_server
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
@@ -21,12 +24,29 @@ from tools.sample import world as sample
 
 UMASK = os.umask(0)
 os.umask(UMASK)
-SLOW = ("faults", "story", "crash", "package", "shipping", "pages", "assist")
+SLOW = (
+    *("faults", "story", "crash", "package", "shipping", "pages", "assist"),
+    *("commands", "cluster", "structure", "layers"),
+)
 
+# A busy machine may take a second for what takes a moment; each test has its own deadline.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Whoever starts the tests in the background hands this on to every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: nobody is to look again and again for what could go."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,6 +108,20 @@ def media() -> Iterator[MediaWorld]:
     """The sample's media servers."""
     with MediaWorld() as media:
         yield media
+
+
+@pytest.fixture
+def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """The newest version, with keys for alpha and beta; up in a tenth of a second."""
+    with running_nats(tmp_path / "cluster") as server:
+        yield server
+
+
+@pytest.fixture(params=VERSIONS)
+def any_nats_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NatsServer]:
+    """The same as the oldest version and as the newest."""
+    with running_nats(tmp_path / "cluster", request.param) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

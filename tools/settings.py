@@ -22,6 +22,7 @@ from .base.origin import located
 from .base.processor import cores
 from .base.resident import memory_here
 from .base.settings import LogSettings
+from .cluster.settings import ClusterSettings
 from .conceptnet.settings import LIMITS, SEEDS, SOURCE, DumpSettings, FilterSettings
 from .errors import UsageError, WrongSetting
 from .graphs.settings import Neo4jSettings
@@ -70,6 +71,7 @@ class Settings:
     pages: PagesSettings = field(default_factory=PagesSettings)
     layers: LayersSettings = field(default_factory=LayersSettings)
     structure: StructureSettings = field(default_factory=StructureSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     databases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     log: LogSettings = field(default_factory=LogSettings)
 

@@ -69,11 +69,11 @@ class Round:
 class Transport:
     def __init__(self, settings: TransportSettings, stock: Stock, stop: Event) -> None:
         self._settings = settings
-        self._folder = settings.folder.rstrip("/")  # which may be the root of a chroot
+        self._raw = settings.place(RAW)
         self._stock = stock
         self._outbox = stock.outbox
         self._stop = stop
-        self._receipts = Receipts(f"{self._folder}/{RECEIVED}", settings.secret)
+        self._receipts = Receipts(settings.place(RECEIVED), settings.secret)
 
     @property
     def backlog(self) -> int:
@@ -141,11 +141,10 @@ class Transport:
         return False
 
     def _prepare(self, node: Node, batch: Batch) -> None:
-        raw = f"{self._folder}/{RAW}"
-        if node.size_of(raw) is None:
-            raise Unreachable(f"{node.place} has no folder {raw}: docs/shipping.md says how")
+        if node.size_of(self._raw) is None:
+            raise Unreachable(f"{node.place} has no folder {self._raw}: docs/shipping.md says how")
         node.make_folder(self._remote(batch))
-        free = node.free(raw)
+        free = node.free(self._raw)
         needed = sum(
             each.size - min(each.size, self._already_there(node, batch, each.name))
             for each in batch.open_volumes
@@ -183,10 +182,11 @@ class Transport:
     def _send_manifest(self, node: Node, batch: Batch) -> bool:
         """Last of all: what has one is complete. Does the node say that it arrived as it is?"""
         path, content = f"{self._remote(batch)}/{MANIFEST}", batch.manifest()
+        if self._settings.secret:  # it may have been another one the last time
+            signed = signature(self._settings.secret, content).encode()
+            if not node.holds(f"{path}.hmac", signed):
+                node.write(f"{path}.hmac", signed)
         if not node.holds(path, content):
-            if self._settings.secret:
-                signed = signature(self._settings.secret, content)
-                node.write(f"{path}.hmac", signed.encode())
             node.write(path, content)
         return node.hash_of(path, len(content)) == hashlib.sha256(content).hexdigest()
 
@@ -196,7 +196,7 @@ class Transport:
         self._outbox.forget(batch, how)
 
     def _remote(self, batch: Batch) -> str:
-        return f"{self._folder}/{RAW}/{batch.name}"
+        return f"{self._raw}/{batch.name}"
 
     # --- receipts --------------------------------------------------------------------------
 

@@ -8,13 +8,14 @@ from threading import Event
 
 from tools.cluster.limits import SharedLimits, SharedTurn
 from tools.cluster.messages import Hello
-from tools.cluster.node import Staff, serve
 from tools.cluster.post import Post
+from tools.cluster.worker import Staff, serve
 from tools.engine.stage import Done, Task
 from tools.errors import ServerTrouble
 from tools.media.hosts import FileHosts
 from tools.media.offer import Candidate, Provider
 from tools.network.client import Client
+from tools.network.limits import OneTurn
 from tools.network.settings import HttpSettings
 from tools.providers.resting import PatientProvider
 
@@ -22,7 +23,7 @@ from tools.providers.resting import PatientProvider
 class HeldUp(SharedLimits):
     """Whoever has a turn is held up until a full second: all of them together."""
 
-    def take_turn(self, host: str) -> SharedTurn | None:
+    def take_turn(self, host: str) -> SharedTurn | OneTurn | None:
         turn = super().take_turn(host)
         time.sleep(1.0 - time.monotonic() % 1.0)
         return turn

@@ -13,8 +13,8 @@ from threading import Event
 
 from tests.engine.executor_contract import work
 from tools.cluster.messages import Hello
-from tools.cluster.node import Staff, serve
 from tools.cluster.post import Post
+from tools.cluster.worker import Staff, serve
 from tools.engine.stage import Done, Task
 
 

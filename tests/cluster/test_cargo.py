@@ -39,7 +39,7 @@ def task() -> Task:
 
 
 def brought(done: Done) -> Result:
-    return Result(7, table_of_done(done), None, None, None)
+    return Result(7, "fetch", "a", table_of_done(done), None, None, None)
 
 
 def test_what_leads_on_is_kept_with_its_records() -> None:

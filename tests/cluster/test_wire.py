@@ -41,9 +41,11 @@ MESSAGES: list[Message] = [
     Hello(1, "words", {"fetch": 3}, {"a": [1, {"b": None}]}, 30),
     Work(5 << 40, "fetch", 1, "/c/en/dog", None, 0, 2, True, 0, None, "h", {"media": [["x", 1]]}),
     Stop(),
-    Permit(3, 17.25),
-    Result(7, table_of_done(DONE), None, None, {"requests": 1}),
-    Result(7, None, table_of_error(errors.RetryLater("later", 7.5)), {"draft": {}}, None),
+    Permit(3, 0.5, 17.25),
+    Result(7, "fetch", "a", table_of_done(DONE), None, None, {"requests": 1}),
+    Result(
+        7, "fetch", "a", None, table_of_error(errors.RetryLater("later", 7.5)), {"draft": {}}, None
+    ),
     Beat(None),
     Said(30, "tools.extend", "no \u20ac, \0 and \U0001f600"),
 ]
@@ -107,11 +109,11 @@ def test_what_is_no_message_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        ["Permit", "3", 17.0],
-        ["Permit", True, 17.0],
-        ["Permit", 3.5, 17.0],
-        ["Permit", 2**63, 17.0],
-        ["Permit", 3, None],
+        ["Permit", "3", 0.5, 17.0],
+        ["Permit", True, 0.5, 17.0],
+        ["Permit", 3.5, 0.5, 17.0],
+        ["Permit", 2**63, 0.5, 17.0],
+        ["Permit", 3, 0.5, None],
         ["Permit", 3],
         ["Said", 30, "x", "y" * (LONGEST_TEXT + 1)],
         ["Beat", 1, []],

@@ -15,7 +15,7 @@ from tools.journal.snapshots import LOCK
 
 HEAVY = {
     *("requests", "urllib3", "neo4j", "numpy", "PIL", "paramiko", "matplotlib", "apscheduler"),
-    *("apprise", "pyarrow", "soundfile", "tqdm", "pyrate_limiter"),
+    *("apprise", "pyarrow", "soundfile", "tqdm", "pyrate_limiter", "nats", "cryptography"),
 }
 PROGRAM = (
     "import runpy, sys\n"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from threading import Event
 
 import pytest
 
@@ -64,7 +63,7 @@ def test_kills_change_nothing(register: Register, tmp_path: Path) -> None:
         if number in edits:  # and back, so that the end is the same
             disturb(register, edits[number])
         with Process(tmp_path / f"said-{number}", command(register)) as process:
-            Event().wait(chance.uniform(0.2, 2.0))
+            process.ends_within(chance.uniform(0.2, 2.0))
             process.kill()
         if register.pools_file.exists():
             assert list(state_flaws(register.pools_file)) == []

@@ -431,7 +431,8 @@ def test_every_command_and_flag_in_the_readme_exists(script_help: dict[str, str]
 
 def test_every_command_stands_in_the_table() -> None:
     table = TEXT.partition("## Every command")[2].partition("\n## ")[0]
-    told = set(re.findall(r"`(?:python main\.py )?((?:pages |structure )?[a-z]+)[` ]", table))
+    pattern = r"`(?:python main\.py )?((?:pages |structure |cluster )?[a-z]+)[` ]"
+    told = set(re.findall(pattern, table))
     assert set(VERBS) <= told
 
 

@@ -281,7 +281,7 @@ GRAPHS = st.integers(2, 14).flatmap(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(children=GRAPHS, most=st.integers(0, 5), seed=st.integers(0, 10_000))
 def test_whatever_ends_first_each_depth_is_that_of_the_shortest_way(
     children: list[list[int]], most: int, seed: int

@@ -569,7 +569,6 @@ TestMoves = Moves.TestCase
 TestMoves.settings = settings(
     max_examples=30,
     stateful_step_count=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 

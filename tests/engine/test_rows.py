@@ -21,6 +21,8 @@ from tools.engine import statefile as register
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import StateDamaged
+from tools.journal.check import inspect
+from tools.journal.schema import count_pools
 
 
 @pytest.fixture
@@ -140,6 +142,54 @@ def test_revived_ones_are_known_after_a_restart(file: Path) -> None:
     pools = Pools(file, [stage])
     assert list(pools.to_fetch) == ["a"]
     pools.close()
+
+
+# --- counting at the start -----------------------------------------------------------------
+
+
+def change(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(statement)
+
+
+def test_pools_are_counted_anew_at_each_start(file: Path) -> None:
+    stages = [Stage("fetch", 1), Stage("extend", 1)]
+    with closing(Pools(file, stages)) as pools:
+        pools.discover(Found("fetch", ["a", "b", "c"]), Found("extend", ["d"]))
+        (task,) = pools.lease(stages[0])
+        pools.advance((task, Done("finished")))
+        before = pools.counts()
+    assert {name: count for name, count in before.items() if count} == {
+        "to_fetch": 2,
+        "to_extend": 1,
+        "finished": 1,
+    }
+    change(file, "UPDATE tally SET counts = json_set(counts, '$.to_fetch', 7)")
+    with closing(Pools(file, stages)) as pools:
+        assert pools.counts() == before
+        assert pools.done(stages[0]) == 1
+
+
+def test_counting_sorts_nothing(file: Path) -> None:
+    """Ten million rows to be sorted were half a gigabyte."""
+    Pools(file, [Stage("fetch", 1)]).close()
+    asked: list[str] = []
+    with closing(sqlite3.connect(file)) as db:
+        db.set_trace_callback(asked.append)
+        count_pools(db, file)
+        db.set_trace_callback(None)
+        plans = [db.execute(f"EXPLAIN QUERY PLAN {each}").fetchall() for each in asked]
+    assert not [step for plan in plans for *_, step in plan if "TEMP B-TREE" in step]
+    assert any("SCAN uri" in step for plan in plans for *_, step in plan)
+
+
+def test_uris_that_are_in_no_pool_are_damage(file: Path) -> None:
+    with closing(Pools(file, [Stage("fetch", 1)])) as pools:
+        pools.discover(Found("fetch", ["a", "b"]))
+    change(file, "UPDATE uri SET pool = 99 WHERE uri = 'a'")
+    with pytest.raises(StateDamaged, match=r"pools.db is damaged \(1 URIs are in no pool\)"):
+        Pools(file, [Stage("fetch", 1)])
+    assert inspect(file).trouble == "is damaged (1 URIs are in no pool)"
 
 
 # --- what is written beside the moves ------------------------------------------------------

@@ -116,6 +116,14 @@ class Process:
         """Its exit code, when it has ended by itself."""
         return self._process.wait(seconds)
 
+    def ends_within(self, seconds: float) -> bool:
+        """By itself; so long is waited for it, and no longer than it runs."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def kill(self) -> int:
         self._process.kill()
         return self._process.wait(PATIENCE_S)

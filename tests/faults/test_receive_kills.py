@@ -19,6 +19,7 @@ from tests.support.chance import any_seed
 from tests.support.crafted import (
     DOG,
     FINE,
+    Batch,
     archive_batch,
     assert_all_taken,
     batch,
@@ -49,12 +50,28 @@ AT_ONCE = 2
 # One file is replaced, one is there already, and one is there in a later version.
 BEFORE = batch(1, {"en/dog/image/0.jpg": b"old", "en/cat/image/0.jpg": b"same"})
 LATER = batch(9, {"en/owl/image/0.jpg": b"later"}, owner="/c/en/owl")
+# What a sender brings last was fetched before what another has brought, and one has the same file.
+AT = "2024-11-17T12:00:0{}Z"
+YAK, DOG_2 = "en/yak/image/0.jpg", "en/dog/image/2.jpg"
+
+
+def yak(sender: str, second: int, counter: int, files: dict[str, bytes]) -> Batch:
+    harvest = sha256(sender.encode())[:8]
+    return batch(counter, files, harvest, owner="/c/en/yak", sender=sender, time=AT.format(second))
+
+
+SENDERS = (
+    yak("ash", 1, 7, {YAK: b"oldest"}),
+    yak("elm", 3, 1, {YAK: b"newest"}),
+    yak("oak", 2, 1, {YAK: b"older", DOG_2: DOG[DOG_2]}),
+)
 SENT = (
+    *SENDERS,
     batch(2, {**DOG, "en/cat/image/0.jpg": b"same", "en/owl/image/0.jpg": b"late"}),
     batch(3, {"en/ant/image/0.jpg": b"ant", "en/dog/image/1.jpg": b"newest"}, owner="/c/en/ant"),
     archive_batch(4, {f"5b/a.org/a.org-20261117000000-0000{at}.warc.gz": b"w" for at in range(3)}),
 )
-FILES = {**BEFORE.files, **SENT[0].files, **SENT[1].files, **LATER.files}
+FILES = {**BEFORE.files, **SENT[3].files, **SENT[4].files, **LATER.files, **SENDERS[1].files}
 
 
 class Kill(NamedTuple):
@@ -113,7 +130,7 @@ def assert_complete(node: Path) -> None:
     assert known == sorted((path, sha256(body)) for path, body in FILES.items())
     assert_all_taken(node)
     for each in SENT:
-        told = receipt(node, each.name)
+        told = receipt(node, each.place)
         assert (told["state"], told["manifest_sha256"]) == ("merged", sha256(each.manifest))
 
 

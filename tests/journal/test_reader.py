@@ -299,7 +299,7 @@ HOSTILE = st.text(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(HOSTILE, min_size=6, max_size=6), st.integers(0, 10**15))
 def test_no_text_breaks_a_line_or_a_report(texts: list[str], number: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -111,7 +111,7 @@ def test_an_archive_behind_the_gif_changes_nothing(tmp_path: Path) -> None:
 def test_changed_bytes_never_do_more_than_refuse(tmp_path: Path) -> None:
     small = files.animation("gif", 3, 1, 140)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(**mutations, header=st.binary(max_size=13))
     def check(changes: list[tuple[int, int]], cut: float, header: bytes) -> None:
         body = mutated(small, changes, cut)

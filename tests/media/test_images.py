@@ -236,7 +236,7 @@ def test_changed_bytes_never_do_more_than_refuse(
     folder = tmp_path_factory.mktemp("mutated")
     small = files.animation("png", 2, 1, 120) if form == "apng" else files.image(form, 1, 120, 120)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(**mutations)
     def check(changes: list[tuple[int, int]], cut: float) -> None:
         body = mutated(small, changes, cut)
@@ -259,7 +259,7 @@ HEADS = [
 
 
 def test_any_bytes_behind_a_good_beginning_do_no_more(tmp_path: Path) -> None:
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(st.sampled_from(HEADS), st.binary(max_size=300))
     def check(head: bytes, rest: bytes) -> None:
         with pytest.raises(GiveUp):

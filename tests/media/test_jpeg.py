@@ -60,7 +60,7 @@ def test_a_usual_one_has_the_facts_that_pillow_finds(body: bytes, tmp_path: Path
 
 
 @given(body=st.sampled_from(USUAL), changes=changes, cut=cuts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_damaged_one_is_judged_as_pillow_judges_it(
     body: bytes,
     changes: list[tuple[int, int]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.media import licence
@@ -95,14 +95,12 @@ def test_what_is_no_text_is_no_licence(value: object) -> None:
     assert licence.read(value) is None
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     code = licence.read(text)
     assert code is None or licence.short_name(code)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["by", "by-sa", "by-nd", "by-nc", "by-nc-sa", "by-nc-nd"]),
     st.sampled_from(["1.0", "2.0", "2.1", "2.5", "3.0", "4.0"]),

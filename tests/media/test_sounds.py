@@ -259,7 +259,7 @@ def test_changed_bytes_never_do_more_than_refuse(
     folder = tmp_path_factory.mktemp("mutated")
     small = files.sound(form, 0.3)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(**mutations)
     def check(changes: list[tuple[int, int]], cut: float) -> None:
         body = mutated(small, changes, cut)

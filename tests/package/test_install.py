@@ -20,6 +20,7 @@ from tools.commands.verbs import VERBS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CORE: list[str] = PROJECT["dependencies"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
+MODULES = {"nats_py": "nats"}  # what is imported, where the package has another name
 NODE = """[transport]
 host = "node"
 user = "me"
@@ -48,7 +49,7 @@ def test_core_and_extras_are_the_requirements() -> None:
     assert sorted(listed) == sorted([*CORE, *(each for many in single.values() for each in many)])
     assert OPTIONAL["all"] == [f"sheaf[{','.join(single)}]"]
     packages = {
-        re.split(r"[\[<>=]", each)[0].replace("-", "_").lower(): name
+        MODULES.get(found := re.split(r"[\[<>=]", each)[0].replace("-", "_").lower(), found): name
         for name in single
         for each in single[name]
     }
@@ -151,6 +152,7 @@ def test_the_help_of_every_command_names_no_script(installed: Environment, tmp_p
         (("export", "--format", "parquet", "out"), "pyarrow"),
         (("history", "--plot", "course.svg"), "matplotlib"),
         (("ship", "--config", "ship.toml"), "paramiko"),
+        (("cluster", "init", "--address", "localhost"), "cryptography"),
         ((*SAMPLE, "--config", "notices.toml", "--state", "other"), "apprise"),
     ],
 )

@@ -36,7 +36,7 @@ def distances(graph: Graph) -> dict[str, int]:
     return found
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(graphs, some.integers(0, 10**6), some.integers(0, 3))
 def test_the_depth_is_the_distance_whatever_the_order(graph: Graph, seed: int, kept: int) -> None:
     """As a crawl does: whoever sinks is looked at again."""
@@ -100,7 +100,6 @@ def walks(graph: Graph, url: str, depth: int) -> set[tuple[str, ...]]:
     return found
 
 
-@settings(deadline=None)
 @given(graphs, some.sampled_from(PAGES), some.integers(0, 5))
 def test_every_path_is_listed_once(graph: Graph, url: str, depth: int) -> None:
     graph = {page: graph.get(page, []) for page in distances(graph)}

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.provider_world import (
@@ -75,7 +75,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(json_values)
 def test_any_value_is_read_or_none(value: Any) -> None:
     for read in (answer.text, answer.text_of_html, answer.web_address, answer.mime_type):
@@ -86,7 +85,6 @@ def test_any_value_is_read_or_none(value: Any) -> None:
     assert answer.inner(value, "a", "b") is None or isinstance(value, dict)
 
 
-@settings(deadline=None)
 @example("<<>>")
 @given(st.text(alphabet="<>a/&;! script='\"style", max_size=60))
 def test_no_tag_survives(html: str) -> None:

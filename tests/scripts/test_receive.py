@@ -55,6 +55,7 @@ from tests.support.crafted import (
 from tools.add import Media
 from tools.media.credits import COLUMNS
 from tools.media.ledger_lines import BOOKS
+from tools.shipping.settings import SENDER
 
 CAT = {"en/cat/image/0.jpg": b"cat" * 1000, "en/Straße/ü 😀.jpg": b"s", "en/empty/image/0.jpg": b""}
 
@@ -136,6 +137,7 @@ def test_others_can_read_the_media_but_not_what_is_doubtful(node: Path, run: Rec
 def test_the_script_and_the_harvest_mean_the_same() -> None:
     assert receive.BOOKS == BOOKS
     assert receive.HEAD.decode() == f"{','.join(COLUMNS)}\n"
+    assert receive.SENDER == SENDER
 
 
 # --- what is on its way ------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def test_bytes_are_refused_or_safe(data: bytes) -> None:
     assert_refused_or_safe(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_a_manifest_with_anything_anywhere_is_refused_or_safe(data: st.DataObject) -> None:
     inner: Any = (table := json.loads(SMALL.manifest))
@@ -356,7 +356,7 @@ def test_a_volume_ends_where_its_files_end(
     assert_refused(sent, node, run)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(at=st.integers(0, 3000), by=st.binary(min_size=1, max_size=20), is_believable=st.booleans())
 def test_a_changed_archive_brings_what_is_listed_or_nothing(
     at: int, by: bytes, is_believable: bool

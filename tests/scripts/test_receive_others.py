@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.faults.injection import Process, limited, wait_until
-from tests.support.command import clean_environment
 from tests.support.crafted import (
     CANNOT,
     DOG,
@@ -21,9 +20,9 @@ from tests.support.crafted import (
     QUARANTINED,
     Batch,
     Receive,
-    Said,
     assert_has,
     batch,
+    close,
     command,
     craft,
     name_of,
@@ -31,15 +30,14 @@ from tests.support.crafted import (
     plain,
     receipt,
     receive,
+    receive_as_user,
     receiving,
     records,
 )
-from tests.support.needs import program
 
 FIRST = "00000000"  # a harvest whose batches come before those of all others
 DEPTH = 1100  # deeper than Python calls itself
 TERABYTES = 10 * 10**12 // 512 * 512
-NOBODY = 65534
 MEMORY = 120 * 2**20
 
 
@@ -236,27 +234,6 @@ def test_folders_take_room_too(node: Path, run: Receive, monkeypatch: pytest.Mon
 
 
 # --- what we may not do ------------------------------------------------------------------------
-
-
-def close(path: Path, mode: int = 0) -> None:
-    """To whoever runs the tests."""
-    path.chmod(mode)
-    if os.getuid() == 0:
-        os.chown(path, NOBODY, NOBODY)
-
-
-def receive_as_user(node: Path, *words: object) -> Said:
-    """Root may read everything: here it is a user like others."""
-    powers = "--bounding-set=-dac_override,-dac_read_search,-fowner"
-    drop = [program("setpriv", "util-linux"), powers] if os.getuid() == 0 else []
-    done = subprocess.run(
-        [*drop, *command(node, *words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=clean_environment(),
-    )
-    return Said(done.returncode, done.stdout, done.stderr)
 
 
 def test_one_that_is_closed_to_us_is_named_and_left(node: Path, good: Batch) -> None:

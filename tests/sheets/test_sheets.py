@@ -28,7 +28,7 @@ from tools.sheets import markup
 from tools.sheets import write as sheet_module
 from tools.sheets.album import Album, NotShown, smaller
 from tools.sheets.document import document
-from tools.sheets.write import index, page_name, sheet
+from tools.sheets.write import around, index, page_name, sheet
 from tools.uri import assertion, is_concept
 
 soundfile: Any = importlib.import_module("soundfile")  # has no types
@@ -514,6 +514,30 @@ def test_progress_is_told_for_every_page(world: World, tmp_path: Path) -> None:
     told: list[int] = []
     index(world.graph, world.media, [DOG, BARK, DOG], tmp_path, told.append)
     assert told == [1, 1]
+
+
+def test_the_seeds_come_first_then_their_neighbours_that_have_media(world: World) -> None:
+    assert around(world.graph, ["/c/en/animal_1", DOG], 6) == [DOG, ODD]
+    assert around(world.graph, [DOG, ODD], 1) == [DOG, ODD]
+    assert around(world.graph, ["/c/en/xyzzy"], 6) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:4711/wiki/File:Dog.jpg",
+        "http://LOCALHOST/x",
+        "https://[::1]:80",
+        "http://somebody@127.1/",
+    ],
+)
+def test_a_page_does_not_lead_to_servers_of_this_computer(address: str) -> None:
+    assert markup.outward(address, "Ada") == "Ada"
+
+
+@pytest.mark.parametrize("host", ["localhost.example.org", "127.0.0.1.example.org", "example.org"])
+def test_a_page_leads_to_pages_elsewhere(host: str) -> None:
+    assert "<a " in markup.outward(f"http://{host}/127.0.0.1", "Ada")
 
 
 PIECES = st.text(

@@ -203,6 +203,74 @@ def test_a_node_with_a_shell_and_a_secret(machine: Machine) -> None:
     assert "hmac" in machine.run("ls /srv/sheaf/received")
 
 
+TREES = ("oak", "elm")
+OTHERS = (
+    "put /etc/hosts raw/elm/1",
+    "put /etc/hosts raw/1",
+    "put /etc/hosts raw/oak/../elm/1",
+    "mkdir raw/ash",
+    "rename raw/oak raw/ash",
+    "rename raw/elm/1 raw/oak/1",
+    "ls raw",
+    "ls raw/elm",
+    "get received/elm/1.json /tmp/1",
+    "put /etc/hosts received/oak/2.json",
+    "get secrets/oak /tmp/2",
+    "ls m",
+    "ln -s ../elm raw/oak/elm",
+    "ln received/oak/1.json raw/oak/2",
+)
+
+
+def set_senders(machine: Machine) -> dict[str, str]:
+    """As the guide says, two of them with the key of this machine: their secrets."""
+    once, each = blocks("Several senders")
+    machine.run(once)
+    public_key = machine.run("cat /var/lib/sheaf/transport-key.pub").strip()
+    each = each.replace("PUBLIC-KEY", public_key)
+    return {name: machine.run(each.replace("oak", name)).strip() for name in TREES}
+
+
+def test_of_two_senders_none_can_touch_what_is_the_others(machine: Machine) -> None:
+    set_senders(machine)
+    for name in TREES:
+        place = f"/srv/sheaf/received/{name}/1.json"
+        machine.run(f"runuser -u sheaf-node -- install -m 644 /etc/hosts {place}")
+    everything = "find /srv/sheaf /tmp -printf '%p %i %m %s\\n' | sort"
+    allowed = "put /etc/hosts raw/NAME/1\nget received/NAME/1.json /tmp/NAME.json\n"
+    for name in TREES:
+        login = LOGIN.replace("sheaf-sender@", f"sheaf-{name}@")
+        machine.run(f"sftp -q -b - {login}", allowed.replace("NAME", name))
+    before = machine.run(everything)
+    lines = "".join(f"-{line}\n" for line in OTHERS)
+    asked = machine.start(f"cd /tmp && sftp -q -b - {LOGIN.replace('-sender@', '-oak@')}")
+    _, errors = asked.communicate(lines, 60)
+    assert len(errors.splitlines()) >= len(OTHERS), errors
+    assert machine.run(everything) == before
+    machine.fails(f"sftp -q -b - {LOGIN}", "ls\n")  # the account of one that is alone
+
+
+def test_two_senders_ship_into_one_m(machine: Machine) -> None:
+    secrets = set_senders(machine)
+    [table] = blocks("Several senders", "toml")
+    own = dict(re.findall(r'(\w+) = "(.*)"', table))
+    set_transport(machine, **own, receipt_s="0")
+    machine.run(f"sed -i 's/^receipt_s.*/receipt_s = 0/' {CONFIG}")
+    settings, harvested = machine.run(f"cat {CONFIG}"), set()
+    for name in TREES:
+        machine.run(f"cat >{CONFIG}", settings.replace("oak", name))
+        give = "install -o sheaf -g sheaf -m 600 /dev/stdin /var/lib/sheaf/transport-secret"
+        machine.run(give, secrets[name])
+        machine.run("sheaf main.py --sample --limit 1 -q --fresh")
+        receive(machine)
+        assert "arrived" in machine.run("sheaf main.py ship --now; sheaf main.py ship --list")
+        assert media(machine, "/var/lib/sheaf/m") == set()
+        harvested |= media(machine, "/srv/sheaf/m")
+        assert "hmac" in machine.run(f"ls /srv/sheaf/received/{name}")
+    assert len(harvested) > 10
+    assert machine.run("find /srv/sheaf/raw /srv/sheaf/quarantine -mindepth 2") == ""
+
+
 # --- what else it says -------------------------------------------------------------------------
 
 

@@ -27,13 +27,15 @@ def test_without_a_host_media_stay_here() -> None:
     )
 
 
+HOURS = "transport.every_hours must be a whole number from 1 to 24, or 0.25 or 0.5"
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
         ("port = 0", "transport.port must be more than 0"),
         ("volume_mb = 0", "transport.volume_mb must be more than 0"),
-        ("every_hours = 25", "transport.every_hours must be from 1 to 24"),
-        ("every_hours = 0", "transport.every_hours must be from 1 to 24"),
+        *((f"every_hours = {hours}", HOURS) for hours in (25, 0, 1.5, 0.1)),
         ("connections = 0", "transport.connections must be more than 0"),
         ("receipt_s = -1", "transport.receipt_s must be 0 or more"),
         ("proxy = 'ftp://a:1'", "transport.proxy must be like"),
@@ -46,11 +48,24 @@ def test_without_a_host_media_stay_here() -> None:
         ("ssh = 'program'\nproxy = 'http://a:1'", 'a proxy is for ssh = "auto" or "paramiko"'),
         ("secret = 'hunter2'", "unknown setting transport.secret; did you mean"),
         ("passphrase = 'hunter2'", "unknown setting transport.passphrase"),
+        ("sender = 'Oak'", "transport.sender must be up to 32 of a-z, 0-9 and -"),
+        ("sender = '../oak'", "transport.sender must be"),
+        ("sender = '3f2a9c10-000001-5c1e'", "not begin like the name of a batch"),
+        ("sender = 'deadbeef'", "not begin like the name of a batch"),
     ],
 )
 def test_a_wrong_transport_is_refused(line: str, sentence: str) -> None:
     said = refusal(NODE + line)
     assert sentence in said and "hunter2" not in said
+
+
+@pytest.mark.parametrize("folder", ["/", "/srv", "/srv/"])
+def test_a_sender_has_a_place_of_its_own_on_the_node(folder: str) -> None:
+    alone = loaded(NODE.replace('"/srv"', f'"{folder}"')).transport
+    oak = loaded(NODE.replace('"/srv"', f'"{folder}"') + "sender = 'oak'").transport
+    assert alone.place("raw") == f"{folder.rstrip('/')}/raw"
+    assert oak.place("raw") == f"{folder.rstrip('/')}/raw/oak"
+    assert refusal("[transport]\nsender = 'oak'").startswith("transport.host is missing")
 
 
 @pytest.mark.parametrize("name", ["user", "key_file", "known_hosts", "folder"])
@@ -79,6 +94,8 @@ def test_a_secret_of_the_transport_from_a_file() -> None:
     assert loaded(NODE + "secret_file = 'transport-secret'").transport.secret == "hunter3"
 
 
-@pytest.mark.parametrize(("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *")])
-def test_shipping_is_on_the_hour(hours: int, times: str) -> None:
+@pytest.mark.parametrize(
+    ("hours", "times"), [(3, "0 */3 * * *"), (24, "0 0 * * *"), (0.25, "*/15 * * * *")]
+)
+def test_shipping_is_on_the_hour(hours: float, times: str) -> None:
     assert loaded(NODE + f"every_hours = {hours}").transport.times == times

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
-from tools.cluster.node import FIRST_TO_GO
+from tools.cluster.worker import FIRST_TO_GO
 
 PROGRAM = b"conceptnet_processes"
 GONE_S = 10.0

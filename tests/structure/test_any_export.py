@@ -49,7 +49,7 @@ def put(export: Any, path: tuple[Any, ...], value: Any) -> Any:
     return export
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(place=st.sampled_from(places(EXPORT)), value=values)
 def test_any_value_in_any_place_is_a_mistake_or_works(
     place: tuple[Any, ...], value: Any, tmp_path_factory: pytest.TempPathFactory

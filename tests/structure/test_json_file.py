@@ -122,7 +122,7 @@ def test_what_is_no_text_too_large_or_too_deep_is_told(tmp_path: Path) -> None:
     assert said_of("9" * 5000, tmp_path).startswith("register.json: ")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=st.text(st.sampled_from("{}[]:,\"\\\n\t 1a主'#-"), max_size=30))
 def test_any_text_is_read_or_told_in_a_line(
     text: str, tmp_path_factory: pytest.TempPathFactory
@@ -135,7 +135,7 @@ def test_any_text_is_read_or_told_in_a_line(
         assert all(line.startswith("any.json: ") for line in str(error).splitlines())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(at=st.integers(0, 10**6), mark=st.sampled_from(["", ",", '"', "{", "]", ":", "\\"]))
 def test_a_character_lost_or_put_somewhere_is_read_or_told(
     at: int, mark: str, tmp_path_factory: pytest.TempPathFactory

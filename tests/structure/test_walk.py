@@ -244,7 +244,7 @@ documents = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(document=documents, outer=st.sampled_from(["", "url", "source"]))
 def test_any_document_gives_rows_as_long_as_their_table(
     document: object, outer: str, tmp_path_factory: pytest.TempPathFactory

@@ -7,6 +7,7 @@ import hmac
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from tests.support.command import ROOT
+from tests.support.command import ROOT, clean_environment
+from tests.support.needs import program
 from tools.add import Attachment, Media
 from tools.errors import AlreadyRunning, StopHarvest, UsageError
 from tools.media.credits import COLUMNS
@@ -29,6 +31,7 @@ SCRIPT = ROOT / "scripts/receive.py"
 HARVEST, OTHER_HARVEST = "3f2a9c10", "77777777"
 END = bytes(2 * tarfile.BLOCKSIZE)
 FINE, QUARANTINED = 0, 6
+NOBODY = 65534
 CANNOT, RUNNING, USAGE = StopHarvest.exit_code, AlreadyRunning.exit_code, UsageError.exit_code
 DOG = {f"en/dog/image/{number}.jpg": b"dog %d" % number * 400 for number in range(5)}
 
@@ -90,6 +93,12 @@ class Batch:
     volumes: list[bytes]
     table: dict[str, Any]
     files: dict[str, bytes] = field(default_factory=dict)  # what should be in m afterwards
+    sender: str = ""
+
+    @property
+    def place(self) -> str:
+        """In each of the node's folders."""
+        return f"{self.sender}/{self.name}" if self.sender else self.name
 
     @property
     def manifest(self) -> bytes:
@@ -108,7 +117,7 @@ class Batch:
 
     def send_volumes(self, node: Path, *only: int) -> Path:
         """All of them, or those with these numbers."""
-        folder = node / "raw" / self.name
+        folder = node / "raw" / self.place
         folder.mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(self.volumes, 1):
             if not only or number in only:
@@ -123,15 +132,17 @@ def batch(
     in_a_volume: int = 2,
     owner: str = "/c/en/dog",
     lost: Sequence[str] = (),
+    sender: str = "",
+    time: str | None = None,
 ) -> Batch:
     """A good one, with the books that the harvest would write. Lost files are in these only."""
     name = name_of(counter, harvest)
-    books = books_of({**files, **dict.fromkeys(lost, b"?")}, owner, name)
+    books = books_of({**files, **dict.fromkeys(lost, b"?")}, owner, name, time)
     members = [*files.items(), *books.items()]
     parts = [members[at : at + in_a_volume] for at in range(0, len(members), in_a_volume)]
     made = craft(name, [[plain(*member) for member in part] for part in parts], parts)
     made.table["lost"] = [{"path": path, "reason": "No such file"} for path in lost]
-    made.files = dict(files)
+    made.files, made.sender = dict(files), sender
     return made
 
 
@@ -174,9 +185,11 @@ def craft(name: str, volumes: Sequence[Sequence[bytes]], listed: Sequence[Listed
     return Batch(name, data, table)
 
 
-def books_of(files: Mapping[str, bytes], owner: str, batch: str) -> dict[str, bytes]:
+def books_of(
+    files: Mapping[str, bytes], owner: str, batch: str, time: str | None = None
+) -> dict[str, bytes]:
     """Written by the ledger of the harvest itself."""
-    media = [_media(path, content, batch) for path, content in files.items()]
+    media = [_media(path, body, batch)._replace(time=time) for path, body in files.items()]
     search = {"owner": owner, "batch_of_test": batch, "refused": []}
     with TemporaryDirectory() as folder:
         with closing(Ledger(Path(folder))) as ledger:
@@ -233,11 +246,35 @@ def command(node: Path, *words: object) -> list[str]:
     return [sys.executable, str(SCRIPT), str(node), "--reserve-mb", "0", *map(str, words)]
 
 
+def close(path: Path, mode: int = 0) -> None:
+    """To whoever runs the tests."""
+    path.chmod(mode)
+    if os.getuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def receive_as_user(node: Path, *words: object) -> Said:
+    """Root may read everything: here it is a user like others."""
+    powers = "--bounding-set=-dac_override,-dac_read_search,-fowner"
+    drop = [program("setpriv", "util-linux"), powers] if os.getuid() == 0 else []
+    done = subprocess.run(
+        [*drop, *command(node, *words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=clean_environment(),
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
 # --- what is there afterwards ------------------------------------------------------------------
 
 
 def assert_all_taken(node: Path) -> None:
-    assert list((node / "raw").iterdir()) == list((node / "staging").iterdir()) == []
+    """But for the folders of senders, which stay."""
+    raw = [each for each in (node / "raw").iterdir() if not receive.SENDER.fullmatch(each.name)]
+    raw += (node / "raw").glob("*/*")
+    assert raw == list((node / "staging").iterdir()) == []
     assert not (node / "quarantine").exists()
 
 
@@ -261,10 +298,10 @@ def assert_has(node: Path, *batches: Batch) -> None:
 
 def reason_for(node: Path, sent: Batch) -> str:
     """Why it is in quarantine, where all of it lies as it was sent."""
-    folder = node / "quarantine" / sent.name
+    folder = node / "quarantine" / sent.place
     for name, data in zip(sent.volume_names, sent.volumes, strict=True):
         assert (folder / name).read_bytes() == data
-    told = receipt(node, sent.name)
+    told = receipt(node, sent.place)
     assert (told["state"], told["manifest_sha256"]) == ("quarantined", sha256(sent.manifest))
     assert (folder / "REASON").read_text() == f"{told['reason']}\n"
     return str(told["reason"])

@@ -37,6 +37,7 @@ from tools.settings import Settings
 from tools.shipping.batch import CONTENT
 from tools.shipping.outbox import FOLDER, SHIPPED
 from tools.shipping.settings import PARAMIKO, PROGRAM
+from tools.shipping.stock import OnArrived
 from tools.transport import Shipped, Transport
 
 HARVEST = "3f2a9c10" + "0" * 24
@@ -68,6 +69,8 @@ class Sender:
         self.config = folder / "sheaf.toml"
         small: dict[str, object] = {"volume_mb": VOLUME_MB, "receipt_s": 0}
         self.config.write_text(node.settings(**(small | self.usual | changes)), encoding="utf-8")
+        self.id = HARVEST
+        self.time: str | None = None  # when its files are fetched
         self.files: dict[str, str] = {}  # all that were ever harvested: SHA-256 by path
         self.stop = Event()
 
@@ -89,7 +92,7 @@ class Sender:
         media = [self._file(f"en/{name}/image/{at}.png", size) for at, size in enumerate(sizes)]
         owners = [f"/c/en/{name}", f"/c/en/nothing_{number}"]
         with closing(Ledger(self.media)) as ledger:
-            assert ledger.claim(HARVEST)
+            assert ledger.claim(self.id)
             ledger.add([_found(owners[0], media), _found(owners[1], [])])
         self._finish(owners)
         return [each for each in self.files if each not in before]
@@ -100,13 +103,13 @@ class Sender:
         (self.media / path).parent.mkdir(parents=True, exist_ok=True)
         (self.media / path).write_bytes(content)
         self.files[path] = hashlib.sha256(content).hexdigest()
-        return image(path)._replace(bytes=size, sha256=self.files[path])
+        return image(path)._replace(bytes=size, sha256=self.files[path], time=self.time)
 
     def _finish(self, owners: Sequence[str]) -> None:
         self.state.mkdir(exist_ok=True)
         stage = CONCEPTNET.stages(self.settings)[-1]
         with closing(Pools(self.state / "pools.db", CONCEPTNET.stages(self.settings))) as pools:
-            pools.remember({"harvest": HARVEST})
+            pools.remember({"harvest": self.id})
             pools.discover(Found(stage.name, owners))
             tasks = pools.lease(stage, len(owners))
             pools.advance(*((task, Done("finished")) for task in tasks))
@@ -115,13 +118,16 @@ class Sender:
 
     @contextmanager
     def transport(
-        self, at_quiet_point: Callable[[Callable[[], None]], None] = at_once, **changes: Any
+        self,
+        at_quiet_point: Callable[[Callable[[], None]], None] = at_once,
+        on_arrived: OnArrived | None = None,
+        **changes: Any,
     ) -> Iterator[Transport]:
         """As a new process opens it."""
         settings = self.settings
         settings = replace(settings, transport=replace(settings.transport, **changes))
         with closing(Ledger(self.media)) as ledger:
-            transport = transport_of(settings, ledger, at_quiet_point, self.stop)
+            transport = transport_of(settings, ledger, at_quiet_point, self.stop, on_arrived)
             transport.complete()
             yield transport
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,8 @@ from tests.web.scene import (
     spoil,
     wait_for,
 )
+from tools.journal.instance import only_instance
+from tools.journal.nodes import Node, nodes_fact
 from tools.web.pages import PAGES
 
 LIVE = [page for page in PAGES if page.is_live]
@@ -42,7 +48,10 @@ def test_overview(page: Served) -> None:
     curves = page.get("/api/curves").json
     titles = [each["title"] for each in curves["series"]]
     assert titles[0] == "concepts fetched" and "requests" in titles and titles[-1] == "failures"
-    assert all(len(each["values"]) == len(curves["times"]) for each in curves["series"])
+    for each in curves["series"]:
+        first, *others = each["values"]
+        assert first is None and len(others) == len(curves["times"]) - 1
+        assert all(type(number) in (int, float) for number in others)
 
 
 def test_a_harvest_that_has_ended_says_so(page: Served) -> None:
@@ -74,6 +83,19 @@ def test_the_log_by_level(page: Served) -> None:
     assert lines[0]["message"].startswith("ended after")  # the last one first
     assert page.get("/api/log?level=error").json["lines"] == []
     assert page.get("/api/log?level=nonsense").json["level"] == "info"
+
+
+def test_the_nodes_of_a_cluster(harvested: Path, tmp_path: Path) -> None:
+    """As a harvest that runs writes them down; we stand for it here."""
+    folder = copied(harvested, tmp_path)
+    node = Node("<b>a</b>", None, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        for key, value in nodes_fact(os.getpid(), [node]).items():
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    with only_instance(folder / "state"), served(folder) as page:
+        (seen,) = page.get("/api/work").json["nodes"]
+        assert seen["node"]["places"] == 8 and "silent" in seen["remarks"][0]
+        assert "&lt;b&gt;a&lt;/b&gt;" in page.get("/work").text
 
 
 def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
@@ -242,3 +264,21 @@ def test_templates_have_no_script_and_no_style_of_their_own() -> None:
     for file in (ROOT / "tools" / "web" / "templates").rglob("*.html"):
         text = file.read_text()
         assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=|\|safe", text), file
+
+
+def test_the_board_asks_for_metrics_there_are(page: Served) -> None:
+    board = json.loads((ROOT / "docs" / "grafana.json").read_text("utf-8"))
+    asked = {
+        name
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"sheaf_\w+", target["expr"])
+    }
+    families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
+    assert {name.removesuffix("_bucket") for name in asked} <= {*families}
+
+
+def test_the_manual_names_every_address(page: Served) -> None:
+    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    for address in page.get("/api/").json["api"]:
+        assert f"`{address}`" in text, address

@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..base.place import Place
-from ..engine.executor import processes_of
+from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import Harvest
 from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
 from ..journal.at_work import AtWork, at_work_fact
 from ..journal.holder import Running
+from ..journal.nodes import nodes_fact
 from ..journal.processes import processes_fact
 from ..journal.reader import look
 from ..journal.rests import Resting, rests_fact
@@ -37,7 +38,7 @@ from .notify import Kind, Notices
 from .sampler import Sampler, Traffic
 from .schedule import Clock, Outcome
 from .settings import AssistSettings
-from .watchdogs import Backlog, Deaths, Heartbeat, Outages, Overdue, Reserve
+from .watchdogs import Backlog, Deaths, Heartbeat, NodeTroubles, Outages, Overdue, Reserve
 
 if TYPE_CHECKING:  # they take paramiko with them
     from ..shipping.sender import Show
@@ -94,6 +95,7 @@ class Assist:
             Reserve(harvest.monitors, settings.reserve_bytes, self._reporter("disk")),
             Outages(harvest.monitors, settings.notices.source_down_s, self._reporter("source")),
             Deaths(partial(processes_of, harvest.executor), self._reporter("process")),
+            NodeTroubles(partial(nodes_of, harvest.executor), self._reporter("process")),
         ]
         clock, job = settings.clock, harvest.job
         if longest_s := clock.task_timeout_s or job.task_timeout_s:
@@ -216,9 +218,9 @@ class Assist:
         resting = [
             Resting(each.host, now + each.seconds, each.reason) for each in troubles if each.seconds
         ]
-        processes = processes_fact(os.getpid(), processes_of(self._harvest.executor))
-        at_work = at_work_fact(os.getpid(), self._at_work(now))
-        return processes | rests_fact(os.getpid(), resting) | at_work
+        executor, pid = self._harvest.executor, os.getpid()
+        beside = processes_fact(pid, processes_of(executor)) | nodes_fact(pid, nodes_of(executor))
+        return beside | rests_fact(pid, resting) | at_work_fact(pid, self._at_work(now))
 
     def _at_work(self, now: float) -> list[AtWork]:
         """By holder; who has none lies ready only."""

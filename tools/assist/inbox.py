@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Literal
 
 from ..base.files import write_whole
 from ..engine.harvest import Request
@@ -22,6 +23,7 @@ from ..journal.holder import Running, running
 from ..journal.instance import only_instance
 
 FOLDER = "wishes"
+NodeVerb = Literal["drain", "forget"]
 
 
 def request_retry(state: Path, reason: str) -> None:
@@ -73,6 +75,21 @@ def retry(file: Path, stages: Sequence[Stage], reason: str) -> int | None:
     except AlreadyRunning:
         request_retry(file.parent, reason)
         return None
+
+
+def request_of_nodes(state: Path, verb: NodeVerb, node: str) -> None:
+    _leave(state, "node", json.dumps([verb, node]))
+
+
+def take_node_requests(state: Path) -> list[tuple[NodeVerb, str]]:
+    found: list[tuple[NodeVerb, str]] = []
+    for wish in _wishes(state, "node"):
+        with suppress(ValueError, TypeError):  # written by nobody we know
+            verb, node = json.loads(wish.read_bytes())
+            if verb in ("drain", "forget"):
+                found.append((verb, str(node)))
+        wish.unlink(missing_ok=True)
+    return found
 
 
 def is_shipping_requested(state: Path) -> bool:

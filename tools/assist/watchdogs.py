@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from shutil import disk_usage
 from types import FrameType
+from typing import Protocol
 
 from ..engine.monitor import Monitor
 from ..engine.pools import Pools
-from ..engine.stage import Task
+from ..engine.stage import Stage, Task
+from ..journal.nodes import Node
 from ..journal.processes import Process
 
 logger = logging.getLogger(__name__)
@@ -28,17 +30,26 @@ RESERVE, BACKLOG = "reserve", "backlog"
 ENOUGH_AGAIN = 1.1  # of the reserve; else a stage would stop and go with every file
 RUN_SOON_EVERY_S = 600.0
 DEATHS_EVERY_S = 600.0
+SILENT_S = 600.0  # so long a node may say nothing before anybody is told
 ROOM_AGAIN = 0.9  # of the limit
+
+
+class Holdable(Protocol):
+    """Who hands out, or takes, the tasks of a stage."""
+
+    @property
+    def stage(self) -> Stage: ...
+    def hold(self, holder: str, reason: str | None) -> None: ...
 
 
 class Reserve:
     """Stages that write files wait while the disk has less room than the reserve."""
 
-    def __init__(self, monitors: Iterable[Monitor], reserve: int, report: Report) -> None:
+    def __init__(self, monitors: Iterable[Holdable], reserve: int, report: Report) -> None:
         self._folders = {each: each.stage.folder for each in monitors if each.stage.folder}
         self._reserve = reserve
         self._report = report
-        self._short: set[Monitor] = set()
+        self._short: set[Holdable] = set()
 
     def __call__(self) -> None:
         for monitor, folder in self._folders.items():
@@ -51,7 +62,7 @@ class Reserve:
             elif monitor in self._short and free >= self._reserve * ENOUGH_AGAIN:
                 self._let_go(monitor, folder)
 
-    def _hold(self, monitor: Monitor, folder: Path, free: int) -> None:
+    def _hold(self, monitor: Holdable, folder: Path, free: int) -> None:
         self._short.add(monitor)
         text = (
             f"the disk with {folder} has {free / 1e6:,.0f} MB left, less than the reserve of "
@@ -61,7 +72,7 @@ class Reserve:
         logger.warning("%s", text)
         self._report("the disk is nearly full", text)
 
-    def _let_go(self, monitor: Monitor, folder: Path) -> None:
+    def _let_go(self, monitor: Holdable, folder: Path) -> None:
         self._short.discard(monitor)
         monitor.hold(RESERVE, None)
         logger.warning("the disk with %s has room again: %s goes on", folder, monitor.stage.name)
@@ -73,7 +84,7 @@ class Backlog:
 
     def __init__(
         self,
-        monitors: Iterable[Monitor],
+        monitors: Iterable[Holdable],
         waiting: Callable[[], int],
         limit: float,
         report: Report,
@@ -202,6 +213,31 @@ class Deaths:
         self._told[each.name] = each.deaths
         times = "" if deaths == 1 else f" {deaths} times, at last"
         return f"{each.name} died{times}: {each.why}; what it worked on is tried again"
+
+
+class NodeTroubles:
+    """Reports each node that is silent for long, held or refused, and when it is well again."""
+
+    def __init__(self, nodes: Callable[[], Sequence[Node]], report: Report) -> None:
+        self._nodes = nodes
+        self._report = report
+        self._told: dict[str, str] = {}
+
+    def __call__(self) -> None:
+        for each in self._nodes():
+            trouble, before = _trouble(each), self._told.get(each.name, "")
+            if trouble and not before:
+                self._told[each.name] = trouble
+                self._report(f"node {each.name} does not work", trouble)
+            elif before and not trouble and each.since is not None:
+                del self._told[each.name]
+                self._report(f"node {each.name} works again", f"before: {before}")
+
+
+def _trouble(each: Node) -> str:
+    if each.since is None and each.heard and time.time() - each.heard > SILENT_S:
+        return f"it was last heard {(time.time() - each.heard) / 60:.0f} minutes ago"
+    return each.refused or each.held if each.since is not None else ""
 
 
 def stacks() -> list[str]:

@@ -70,9 +70,14 @@ class Checkpointer(Thread):
             self._due.clear()
             try:
                 self._db.execute(CHECKPOINT)
-                self._is_bulk_done = True
             except sqlite3.Error as error:
                 self._error = error
+                return
+            # What fell due meanwhile waits: first the writer adds what it wrote, which SQLite would
+            # refuse beside a checkpoint of ours, and the log would grow as long as the load lasts.
+            self._due.clear()
+            self._is_bulk_done = True
+            if self._is_closing:
                 return
 
     def close(self) -> None:

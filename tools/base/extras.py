@@ -22,6 +22,8 @@ EXTRAS = {
     "pdfplumber": "pdf-tables",
     "pymongo": "mongodb",
     "prometheus_client": "metrics",
+    "nats": "cluster",
+    "cryptography": "cluster",
     "starlette": "serve",
     "uvicorn": "serve",
 }

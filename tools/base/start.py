@@ -19,7 +19,8 @@ PACKAGES = (  # in the order of requirements.txt
     *("PIL", "soundfile", "numpy", "apscheduler", "apprise", "matplotlib", "isal", "zstandard"),
     *("xxhash", "pyarrow", "turbohtml", "ada_url", "protego", "warcio", "publicsuffixlist"),
     *("prometheus_client", "psycopg", "sqlalchemy", "pymysql", "parsel", "jmespath"),
-    *("pypdfium2", "pdfplumber", "pymongo"),
+    *("pypdfium2", "pdfplumber", "pymongo", "cryptography", "nats", "starlette", "uvicorn"),
+    "jinja2",
 )
 MOST_NAMED = 3
 

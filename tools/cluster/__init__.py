@@ -1,1 +1,1 @@
-"""Workers in processes of their own: what is said to them, how it travels, who sees to them."""
+"""Workers in other processes and on other machines: what they are told, how, who sees to them."""

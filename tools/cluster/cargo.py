@@ -13,6 +13,8 @@ from .wire import done_of, error_of
 
 logger = logging.getLogger(__name__)
 
+MOST_COUNTS, LARGEST_COUNT, LONGEST_COUNT = 1000, 10**9, 300
+
 
 class Cargo(Protocol):
     """What goes along with a stage's tasks, and comes home with what they found."""
@@ -39,10 +41,11 @@ def result_of(
             return error
         done = done_of(message.done)
         _require_known(done, known)
+        _require_harmless(done)
         return done_of(message.done, cargo.incoming(task, done, message.cargo))
     except ValueError as error:
         logger.error("uri=%r: %s", task.uri, error)
-        return RetryLater(f"its process answered what cannot be right: {error}")
+        return RetryLater(f"who worked on it answered what cannot be right: {error}")
     except Exception as error:  # what was brought cannot be kept
         return error
 
@@ -53,3 +56,14 @@ def _require_known(done: Done, known: Collection[str]) -> None:
     named += [each.again for each in done.found if each.again is not None]
     if unknown := [name for name in named if name not in known]:
         raise ValueError(f"there is no {unknown[0]!r}")
+
+
+def _require_harmless(done: Done) -> None:
+    """ValueError if it would count or write down what is not its own: the pools are counted beside
+    what tasks count, and what a harvest knows of itself is no worker's business."""
+    if done.facts or len(done.tally) > MOST_COUNTS:
+        raise ValueError("it writes down what is not its own")
+    for name, number in done.tally.items():
+        is_ours = name in ("finished", "failed") or name.startswith(("to_", "on_", "done_"))
+        if is_ours or not 0 <= number <= LARGEST_COUNT or len(name) > LONGEST_COUNT:
+            raise ValueError(f"it counts {name[:LONGEST_COUNT]!r}, {number}")

@@ -21,11 +21,10 @@ from ..engine.executor import Member as Shown
 from ..engine.stage import Done, Stage, Task, Worker
 from ..engine.threads import ThreadExecutor
 from ..errors import Died, HarvestError, Interrupted, Unavailable
-from ..network.limits import Limits
 from ..network.traffic import Traffic
 from .cargo import Cargo, result_of
 from .crew import Crew
-from .grants import Grants
+from .grants import Granting, Grants
 from .member import Member, name_of
 from .messages import (
     FORMAT,
@@ -58,7 +57,7 @@ class Away(NamedTuple):
     command: Sequence[str]
     job: str = ""
     setup: Mapping[str, Any] = MappingProxyType({})
-    limits: Limits | None = None
+    limits: Granting | None = None
     traffic: Traffic | None = None
     memory: int | None = None  # bytes that each may have
 

@@ -12,25 +12,44 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock
+from typing import Protocol
 
 from ..errors import HarvestError, StopHarvest
 from ..network.budgets import DAY_S
-from ..network.limits import Limits, OneTurn
+from ..network.rests import Rests, Trouble
 from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .wire import table_of_error
 
 Reply = Callable[[Message], None]
 Permitted = Callable[[], float | None]
+"""Waits for a turn; until when it is good. None: the node is gone."""
+
+
+class Turn(Protocol):
+    """Of a host, whoever has granted it."""
+
+    until: float
+
+    def renew(self, is_used: bool = False) -> None: ...
+    def give_back(self, begun: float, size: int) -> None: ...
+
+
+class Granting(Protocol):
+    """Limits that are kept here, or by a coordinator elsewhere."""
+
+    @property
+    def rests(self) -> Rests: ...
+    def take_turn(self, host: str) -> Turn | None: ...
 
 
 class Grants:
-    def __init__(self, limits: Limits, places: int, tell_all: Reply) -> None:
+    def __init__(self, limits: Granting, places: int, tell_all: Reply) -> None:
         """`places` is how many can ask at once: each waits in a thread of its own."""
         self._limits = limits
         self._waiting = ThreadPoolExecutor(places, "turns")
         self._lock = Lock()
-        self._held: dict[Hashable, dict[int, tuple[OneTurn, float]]] = {}
-        limits.rests.on_begin = lambda trouble: tell_all(Resting(*trouble))
+        self._held: dict[Hashable, dict[int, tuple[Turn, float]]] = {}
+        limits.rests.on_begin = lambda trouble: tell_all(_told(trouble))
         limits.rests.on_end = lambda host: tell_all(Answered(host))
 
     def come(self, node: Hashable, reply: Reply) -> None:
@@ -38,13 +57,21 @@ class Grants:
         with self._lock:
             self._held.setdefault(node, {})
         for trouble in self._limits.rests.now():
-            reply(Resting(*trouble))
+            reply(_told(trouble))
 
     def gone(self, node: Hashable) -> None:
+        self.taken_from(node)()
+
+    def taken_from(self, node: Hashable) -> Callable[[], None]:
+        """It gets no more; to be called when it certainly asks nobody any more."""
         with self._lock:
             held = self._held.pop(node, {})
-        for turn, begun in held.values():
-            turn.give_back(begun, 0)
+
+        def give_back() -> None:
+            for turn, begun in held.values():
+                turn.give_back(begun, 0)
+
+        return give_back
 
     def heard(
         self, node: Hashable, message: Ask | Again | Back | Pause | Answered, reply: Reply
@@ -70,15 +97,15 @@ class Grants:
 
     def _wait(self, number: int, reply: Reply, permitted: Permitted) -> None:
         with suppress(RuntimeError):  # no more threads now: those that are there do it
-            self._waiting.submit(self._answer, number, reply, permitted)
+            self._waiting.submit(self._answer, number, reply, permitted, time.monotonic())
 
     # --- threads of their own: a turn may be long in coming --------------------------------
 
-    def _answer(self, number: int, reply: Reply, permitted: Permitted) -> None:
-        """None: the node is gone."""
+    def _answer(self, number: int, reply: Reply, permitted: Permitted, came: float) -> None:
         try:
             if (until := permitted()) is not None:
-                reply(Permit(number, until))
+                now = time.monotonic()
+                reply(Permit(number, now - came, until - now))
         except HarvestError as error:
             reply(Refusal(number, table_of_error(error)))
         except Exception as error:  # a bug here would leave the node waiting
@@ -104,3 +131,9 @@ class Grants:
         turn, _ = held
         turn.renew(again.is_used)
         return turn.until
+
+
+def _told(trouble: Trouble) -> Resting:
+    """For those whose clock is another."""
+    ill_s = max(0.0, time.monotonic() - trouble.since)
+    return Resting(trouble.host, trouble.seconds, trouble.reason, ill_s)

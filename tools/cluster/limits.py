@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection
 
 from ..errors import Unavailable
+from ..network.limits import Limits, OneTurn
 from ..network.rests import Rests
 from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .post import Post
@@ -21,31 +22,33 @@ SHORT_S = 60.0  # a permit for longer is one for any number of requests
 
 
 class SharedTurn:
-    def __init__(self, post: Post, host: str, permit: Permit) -> None:
+    def __init__(self, post: Post, host: str, permit: Permit, until: float) -> None:
         self._post = post
         self._host = host
         self._permit = permit.number
-        self._until = permit.until
+        self.until = until
         self._is_used = False
 
     def use(self) -> None:
         """One that was held up on its way would come together with the next ones."""
         late = 0
-        while time.monotonic() > self._until:
+        while time.monotonic() > self.until:
             if late == MOST_LATE:
                 raise Unavailable(f"this computer is too busy to ask {self._host} in time", BUSY_S)
             late += 1
-            self._until = self._again()
+            self.renew(self._is_used)
         self._is_used = True
-        if self._until - time.monotonic() < SHORT_S:  # a second request takes another
-            self._until = 0.0
+        if self.until - time.monotonic() < SHORT_S:  # a second request takes another
+            self.until = 0.0
 
     def give_back(self, begun: float, size: int) -> None:
         self._post.tell(Back(self._permit, size))
 
-    def _again(self) -> float:
-        is_used, self._is_used = self._is_used, False
-        return _permitted(self._post, lambda number: Again(number, self._permit, is_used)).until
+    def renew(self, is_used: bool = False) -> None:
+        """Waits for another one, instead."""
+        self._is_used = False
+        again = _permitted(self._post, lambda number: Again(number, self._permit, is_used))
+        self.until = again[1]
 
 
 class SharedRests(Rests):
@@ -65,7 +68,7 @@ class SharedRests(Rests):
 
     def told(self, resting: Resting) -> None:
         super().begin(resting.host, resting.reason, resting.seconds)
-        self._patients[resting.host].since = resting.since
+        self._patients[resting.host].since = time.monotonic() - resting.ill_s
 
     def end(self, host: str) -> None:
         if self.ill_since(host) is not None:
@@ -77,27 +80,33 @@ class SharedRests(Rests):
 
 
 class SharedLimits:
-    """`limited` are the hosts that have limits."""
+    """`limited` are the hosts that have limits; those of `own` are kept here, for us alone."""
 
-    def __init__(self, post: Post, limited: Collection[str]) -> None:
+    def __init__(self, post: Post, limited: Collection[str], own: Limits | None = None) -> None:
         self._post = post
         self._limited = frozenset(limited)
+        self._own = own
         self.rests = SharedRests(post)
 
-    def take_turn(self, host: str) -> SharedTurn | None:
+    def take_turn(self, host: str) -> SharedTurn | OneTurn | None:
         self.rests.require_none(host)
+        if self._own is not None and (turn := self._own.take_turn(host)) is not None:
+            return turn
         if host not in self._limited:
             return None
-        return SharedTurn(self._post, host, _permitted(self._post, lambda n: Ask(n, host)))
+        return SharedTurn(self._post, host, *_permitted(self._post, lambda n: Ask(n, host)))
 
     def close(self) -> None:
         """Nothing is open."""
 
 
-def _permitted(post: Post, worded: Callable[[int], Message]) -> Permit:
+def _permitted(post: Post, worded: Callable[[int], Message]) -> tuple[Permit, float]:
+    """And until when it is good, by our own clock."""
+    asked = time.monotonic()
     answer = post.ask(worded)
     if isinstance(answer, Refusal):
         raise error_of(answer.error)
     if not isinstance(answer, Permit):
         raise Unavailable("the coordinator answers something else")
-    return answer
+    way_s = post.quickest_after(time.monotonic() - asked - answer.waited_s)
+    return answer, asked + answer.waited_s + answer.good_s + way_s

@@ -1,204 +1,328 @@
-"""What a process that works for a harvest does: it is given tasks, works on them in threads of its
-own, and brings home what they found.
+"""One machine that works for a harvest elsewhere: it dials out, says what it can do, and works.
 
-Promise: it ends when its coordinator does, however that ends. It keeps nothing that the harvest
-needs: whatever it knows comes with a task and goes home with its result.
+Promise: it needs nothing but its join file and a folder; it waits for a coordinator that is away,
+however long, and keeps what it has found until that is answered. When it is told to end, it gives
+back what nobody has begun, ends what runs, and tells so.
 """
 
 from __future__ import annotations
 
-import contextlib
-import faulthandler
-import gc
 import logging
-import os
-import signal
-import socket
-import sys
 import time
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from itertools import count
 from pathlib import Path
-from threading import Event
-from typing import Any, NamedTuple, Protocol
+from queue import Empty, SimpleQueue
+from threading import Event, get_ident
+from typing import TYPE_CHECKING
 
-from ..base.parent import belong_to
-from ..base.program import PACKAGE
-from ..engine.executor import Answer
-from ..engine.judgement import judged
-from ..engine.stage import Done, Stage, Task, Worker
-from ..engine.threads import ThreadExecutor
-from ..errors import HarvestError, RetryLater
-from ..network.traffic import Traffic
-from .limits import SharedRests
-from .link import Broken, Link
+from ..base.version import VERSION
+from ..errors import Unavailable, UsageError
+from .bus import LARGEST_UNPACKED, Bus, packed, unpacked
+from .engagement import Engagement
+from .hands import Hands
+from .join_file import Join as Key
+from .link import Broken
 from .messages import (
     FORMAT,
+    Agreed,
     Answered,
     Back,
-    Beat,
-    Hello,
+    Drain,
+    Finish,
+    Found,
+    Goodbye,
+    Hold,
+    Join,
+    Judged,
     Message,
+    Noted,
+    Offer,
     Permit,
-    Ready,
+    Pulse,
     Refusal,
+    Refused,
     Rested,
     Resting,
-    Result,
-    Said,
+    Shipped,
     Stop,
     Table,
+    Unknown,
+    Welcome,
     Work,
 )
-from .post import Post
-from .wire import Malformed, decoded, encoded, table_of_done, table_of_error, task_of
+from .pending import Pending
+from .post import IS_OPEN, Post
+from .program import program_digest
+from .staff import Beside, Hire
+from .subjects import SAY, TO_ALL, TURN, from_node, to_node
+from .wire import Malformed, decoded, encoded
 
-BEAT_S = 1.0
-LOOK_S = 0.2
-SWITCH_S = 0.02  # as in the coordinator's process
-HELLO_S = 30.0
-LONGEST_LINE = 20_000
-FIRST_TO_GO = "500"  # when memory is short: rather one of us than the harvest
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
 
+logger = logging.getLogger(__name__)
 
-class Carrier(Protocol):
-    """What comes along with a stage's tasks, and goes home with what they found."""
+LOOK_S = 0.1
+PULSE_S = 2.0
+JOIN_S = 3.0  # how often a coordinator is looked for
+PENDING = "pending.db"
 
-    def arrived(self, uri: str, cargo: Any) -> None: ...
-    def leaving(self, uri: str, result: Done | HarvestError) -> Any: ...
+NOTED_S = 30.0
+MOST_OWNERS = 1000  # in one message
 
-
-class Staff(NamedTuple):
-    """What a job gives a node."""
-
-    workers: Mapping[str, Worker]
-    carriers: Mapping[str, Carrier] = {}
-    traffic: Traffic | None = None
-    rests: SharedRests | None = None
-
-
-Hire = Callable[[Hello, Post, Event], Staff]
-
-
-def serve(end: int, parent: int, hire: Hire) -> None:
-    """The program of such a process; it never returns."""
-    belong_to(parent)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
-    faulthandler.register(signal.SIGQUIT, all_threads=True)  # as in the harvest itself
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGQUIT])
-    link = Link(socket.socket(fileno=end))
-    code = 0
-    try:
-        Node(link, hire).run()
-    except Broken:
-        pass  # nobody waits for us any more
-    except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        code = 1
-    os._exit(code)  # threads that are at work end here
+Item = Message | tuple[Work, str, int] | Callable[[], None]
 
 
 class Node:
-    def __init__(self, link: Link, hire: Hire) -> None:
-        self._link = link
-        self._post = Post(link)
-        self._stop = Event()
-        hello, self._early = self._hello()
-        logging.basicConfig(handlers=[_ToCoordinator(self._post)])
-        logging.getLogger(PACKAGE).setLevel(hello.log_level)
-        logging.getLogger("urllib3").setLevel("ERROR")
-        self._staff = hire(hello, self._post, self._stop)
-        self._stages = {name: Stage(name, places) for name, places in hello.places.items()}
-        self._executor = ThreadExecutor(self._stages.values(), self._staff.workers)
-        self._executor.open(self._came)
-        self._tasks: dict[int, Task] = {}
+    """`hire` makes the staff for a harvest; `keys` are those of providers that it has."""
 
-    def run(self) -> None:
-        """Until the coordinator is gone."""
-        sys.setswitchinterval(SWITCH_S)
-        gc.freeze()
-        self._post.tell(Ready(FORMAT, os.getpid()))
-        for content in self._early:
-            self._heard(decoded(content))
-        next_beat = 0.0
-        while True:
-            for content in self._link.receive(LOOK_S):
-                self._heard(decoded(content))
-            if time.monotonic() >= next_beat:
-                self._post.tell(Beat(self._traffic()))
-                next_beat = time.monotonic() + BEAT_S
+    def __init__(
+        self,
+        key: Key,
+        hire: Hire,
+        state: Path,
+        keys: Collection[str],
+        beside: Beside,
+    ) -> None:
+        self.name = key.name
+        self._hire, self._keys, self._beside = hire, keys, beside
+        self._main = get_ident()
+        self._session = uuid.uuid4().hex
+        self._inbox: SimpleQueue[Item] = SimpleQueue()
+        self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
+        self._hands = Hands(self.name, self._bus.say)
+        self._post = Post(Turns(self._bus, self.name))
+        self._pending = Pending(state / PENDING)
+        self.engagement: Engagement | None = None
+        self._next_join = self._next_pulse = 0.0
+        self._leaves_at: float | None = None  # not later
+        self.is_draining = False
+        self._numbers = count(1)
+        self._noting: dict[int, SimpleQueue[Noted]] = {}
 
-    def _hello(self) -> tuple[Hello, list[bytes]]:
-        until = time.monotonic() + HELLO_S
-        while time.monotonic() < until:
-            if came := self._link.receive(LOOK_S):
-                hello = decoded(came[0])
-                if not isinstance(hello, Hello) or hello.format != FORMAT:
-                    raise Malformed("the coordinator is of another version")
-                return hello, came[1:]
-        raise Broken("the coordinator says nothing")
+    def run(self, leave: Event, grace_s: float) -> None:
+        """Until `leave` is set, the node is drained, or it is refused: that is a UsageError."""
+        self._main = get_ident()
+        self._bus.start(
+            {to_node(self.name): self._told, TO_ALL: self._told, self._hands.subject: self._pulled}
+        )
+        try:
+            while not self._is_over(leave, grace_s):
+                self._tick()
+                try:
+                    self._heard(self._inbox.get(timeout=LOOK_S))
+                except Empty:
+                    continue
+                while not self._inbox.empty():
+                    self._heard(self._inbox.get())
+            self._say(Goodbye(False))
+        finally:
+            self._end_engagement(is_over=False)
+            self._pending.close()
+            self._bus.close()
 
-    def _heard(self, message: Message) -> None:
-        match message:
-            case Work():
-                self._begin(message)
-            case Permit() | Refusal() | Rested():
-                is_awaited = self._post.heard(message)
-                if isinstance(message, Permit) and not is_awaited:  # else its place is never free
-                    self._post.tell(Back(message.number, 0))
-            case Resting() if self._staff.rests is not None:
-                self._staff.rests.told(message)
-            case Answered(host) if self._staff.rests is not None:
-                self._staff.rests.told_well(host)
-            case Resting() | Answered():
-                pass  # who works here asks nobody
-            case Stop():
-                self._stop.set()
+    def _is_over(self, leave: Event, grace_s: float) -> bool:
+        work = self.engagement
+        if leave.is_set() and self._leaves_at is None:
+            logger.warning("leaving: running tasks have %.0f s", grace_s)
+            self._leaves_at = time.monotonic() + grace_s
+            if work is not None:
+                work.begin_to_stop()
+        if self._leaves_at is not None:
+            return work is None or work.is_idle or time.monotonic() > self._leaves_at
+        return self.is_draining and (work is None or work.is_idle)
+
+    # --- for whoever ships, in a thread of its own -----------------------------------------
+
+    def at_quiet_point(self, work: Callable[[], None]) -> None:
+        """Do this while no verdict is being obeyed, and so nobody writes into the books."""
+        done: Future[None] = Future()
+
+        def errand() -> None:
+            if done.set_running_or_notify_cancel():
+                try:
+                    work()
+                    done.set_result(None)
+                except Exception as error:
+                    done.set_exception(error)
+
+        if get_ident() == self._main:
+            errand()
+        else:
+            self._inbox.put(errand)
+        done.result(NOTED_S)
+
+    def arrived(self, owners: Sequence[str]) -> None:
+        """Their files are safe: the coordinator has noted it when this returns."""
+        for first in range(0, len(owners), MOST_OWNERS):
+            number, noted = next(self._numbers), SimpleQueue[Noted]()
+            self._noting[number] = noted
+            try:
+                self._say(Shipped(number, list(owners[first : first + MOST_OWNERS])))
+                noted.get(timeout=NOTED_S)
+            except Empty:
+                raise Unavailable("the coordinator does not answer: it is told later") from None
+            finally:
+                del self._noting[number]
+
+    # --- the bus's thread: nothing here waits ----------------------------------------------
+
+    def _told(self, message: Msg) -> None:
+        try:
+            told = decoded(unpacked(message.data))
+        except Malformed:
+            return  # of another version: it says so when we join
+        match told:
+            case Permit() | Refusal() | Rested() | Found():
+                is_awaited = self._post.heard(told)
+                if isinstance(told, Permit) and not is_awaited:  # else its place is never free
+                    self._post.tell(Back(told.number, 0))
+            case Noted(number):
+                if (waiting := self._noting.get(number)) is not None:
+                    waiting.put(told)
             case _:
-                raise Malformed(f"{type(message).__name__} is not for a node")
+                self._inbox.put(told)
 
-    def _begin(self, work: Work) -> None:
-        task = task_of(work, self._stages[work.stage])
-        self._tasks[task.token] = task
-        if carrier := self._staff.carriers.get(work.stage):
-            carrier.arrived(task.uri, work.cargo)
-        self._executor.give([task])
+    def _pulled(self, message: Msg) -> None:
+        if (message.headers or {}).get("Status") is not None:
+            self._hands.answered(message.subject)
+            return
+        self._hands.pulled(message.subject)
+        try:
+            work = decoded(unpacked(message.data))
+        except Malformed:
+            return
+        if isinstance(work, Work):
+            self._inbox.put((work, message.reply, message.metadata.num_delivered or 1))
 
-    # --- a place's own thread --------------------------------------------------------------
+    def _on_lost(self) -> None:
+        """Nobody answers what was asked."""
+        self._post.give_up()
 
-    def _came(self, token: int, _holder: str, result: Done | Exception, answer: Answer) -> None:
-        """The place here is free first: the coordinator gives the next task at once."""
-        task = self._tasks.pop(token)
-        found = result if isinstance(result, Done) else judged(task, result)
-        carrier = self._staff.carriers.get(task.stage.name)
-        cargo = carrier.leaving(task.uri, found) if carrier else None
-        message = _result(token, found, cargo, self._traffic())
-        answer("settled")
-        with contextlib.suppress(Broken):
-            self._link.send(message)
+    def _on_back(self) -> None:
+        self._hands.forget_pulls()
+        self._next_pulse = 0.0
 
-    def _traffic(self) -> Table | None:
-        return None if self._staff.traffic is None else self._staff.traffic.drained()
+    def _say(self, message: Message) -> None:
+        content = packed(encoded(message, LARGEST_UNPACKED))
+        self._bus.say(from_node(self.name, SAY), content)
+
+    # --- the main thread -------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        now, work = time.monotonic(), self.engagement
+        if work is None:
+            if now >= self._next_join and self._leaves_at is None:
+                self._next_join = now + JOIN_S
+                self._join()
+            return
+        if now >= self._next_pulse:
+            self._next_pulse = now + PULSE_S
+            self._say(self._pulse(work))
+        self._hands.still()
+        self._beside.tick(work)
+        if self._bus.is_connected:
+            if not self.is_draining:
+                work.pull()
+            work.say_again()
+
+    def _join(self) -> None:
+        keys = dict.fromkeys(self._keys, True)
+        own = FORMAT, VERSION, program_digest(), self._session, keys, time.time()
+        self._say(Join(*own))
+
+    def _pulse(self, work: Engagement) -> Pulse:
+        places = {} if self.is_draining else work.open_places()
+        sight: Table = {**self._beside.sight(), "held": work.held}
+        traffic = None if work.staff.traffic is None else work.staff.traffic.drained()
+        return Pulse(self._session, list(work.tokens()), dict(places), sight, traffic)
+
+    def _heard(self, item: Item) -> None:
+        work = self.engagement
+        match item:
+            case (Work() as task, str() as reply, int() as delivered):
+                if work is not None:
+                    work.begin(task, reply, delivered)
+            case Judged(token, verdict) if work is not None:
+                work.judged(token, verdict)
+            case Welcome():
+                self._welcomed(item)
+            case Agreed() if work is not None and item.session == self._session:
+                work.places = {stage: n for stage, n in item.places.items() if isinstance(n, int)}
+                self._next_pulse = 0.0
+                for stage, why in item.refused.items():
+                    logger.warning("we may do nothing of %s: %s", stage, why)
+            case Refused(session, reason) if session == self._session:
+                raise UsageError(f"the coordinator refuses this node: {reason}")
+            case Unknown(session) if session == self._session:
+                self._post.give_up()
+                self._join()
+            case Hold(stage, seconds, reason) if work is not None:
+                logger.warning("no more of %s for %.0f s: %s", stage, seconds, reason)
+                work.hold_for(stage, seconds, reason)
+            case Stop() if work is not None:
+                work.begin_to_stop()
+            case Finish():
+                self._beside.finish()
+            case Drain():
+                self.is_draining = True
+            case Goodbye(is_over) if work is not None:
+                self._end_engagement(is_over)
+            case Resting() if work is not None and work.staff.rests is not None:
+                work.staff.rests.told(item)
+            case Answered(host) if work is not None and work.staff.rests is not None:
+                work.staff.rests.told_well(host)
+            case _ if callable(item):
+                item()
+            case _:
+                pass  # from another life, or for one
+
+    def _welcomed(self, welcome: Welcome) -> None:
+        if welcome.session != self._session:
+            return
+        work = self.engagement
+        if work is not None and work.welcome != welcome:
+            self._end_engagement(is_over=False)
+            work = None
+        if work is None:
+            stop = Event()
+            staff = self._hire(welcome, self._post, stop)
+            ways = self._is_open, self._hands, self._pending, self._say
+            work = Engagement(welcome, staff, *ways, stop)
+            self.engagement = work
+            logger.warning("we work for the job %s", welcome.job)
+        places = {name: stage.workers for name, stage in work.staff.stages.items()}
+        self._say(Offer(self._session, dict(places), dict(work.staff.codes)))
+
+    def _is_open(self, token: int) -> bool:
+        """If nobody answers, it is begun: at worst that is in vain."""
+        try:
+            return self._post.look_up(IS_OPEN, token) is not False
+        except Unavailable:
+            return True
+
+    def _end_engagement(self, is_over: bool) -> None:
+        """What is not answered yet stays written down, and is sent to whoever comes next."""
+        work, self.engagement = self.engagement, None
+        if work is None:
+            return
+        work.begin_to_stop()
+        self._beside.ended(is_over)
+        work.close()
+        self._next_join = 0.0
 
 
-def _result(token: int, found: Done | HarvestError, cargo: Any, traffic: Table | None) -> bytes:
-    """What cannot be said is an error."""
-    try:
-        if isinstance(found, Done):
-            return encoded(Result(token, table_of_done(found), None, cargo, traffic))
-        return encoded(Result(token, None, table_of_error(found), cargo, traffic))
-    except (ValueError, TypeError) as error:
-        trouble = RetryLater(f"what it found cannot be sent: {error}")
-        return encoded(Result(token, None, table_of_error(trouble), None, traffic))
+class Turns:
+    """The way of questions that are answered at once."""
 
+    def __init__(self, bus: Bus, name: str) -> None:
+        self._bus = bus
+        self._subject = from_node(name, TURN)
 
-class _ToCoordinator(logging.Handler):
-    def __init__(self, post: Post) -> None:
-        super().__init__()
-        self.setFormatter(logging.Formatter())  # the text alone; the rest is told apart
-        self._post = post
-
-    def emit(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(Exception):
-            text = self.format(record)[:LONGEST_LINE]
-            self._post.tell(Said(record.levelno, record.name[:200], text))
+    def send(self, message: bytes) -> None:
+        if not self._bus.is_connected:
+            raise Broken("there is no connection to the cluster's server")
+        self._bus.say(self._subject, packed(message))

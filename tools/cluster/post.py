@@ -6,25 +6,38 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
+from typing import Any, Protocol
 
 from ..errors import Unavailable
 from ..network.limits import PATIENCE_S
-from .link import Broken, Link
-from .messages import Message, Permit, Refusal, Rested
-from .wire import encoded
+from .link import Broken
+from .messages import Found, Message, Permit, Question, Refusal, Rested
+from .wire import encoded, table_of_error
 
 ANSWER_S = 4 * PATIENCE_S  # a turn is waited for three times: a place, its bytes, its rate
 
-Reply = Permit | Refusal | Rested
+IS_OPEN = "is_open"  # a question: does anybody wait for the task of this token?
+LONGEST_WAY_S = 1.0
+RELAXED = 1.1  # with every answer, should the way become longer
+
+Reply = Permit | Refusal | Rested | Found
+
+
+class Way(Protocol):
+    """What carries bytes to the coordinator."""
+
+    def send(self, message: bytes) -> None:
+        """Broken if that cannot be."""
 
 
 class Post:
     """Any thread may use it."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Way) -> None:
         self._link = link
         self._numbers = count(1)
         self._waiting: dict[int, SimpleQueue[Reply]] = {}
+        self._quickest_s = LONGEST_WAY_S
 
     def tell(self, message: Message) -> None:
         """If nobody is there any more, whoever receives here ends this process."""
@@ -35,12 +48,29 @@ class Post:
         number, reply = next(self._numbers), SimpleQueue[Reply]()
         self._waiting[number] = reply
         try:
-            self.tell(worded(number))
+            self._link.send(encoded(worded(number)))
             return reply.get(timeout=ANSWER_S)
-        except Empty:
+        except (Empty, Broken):
             raise Unavailable("the coordinator does not answer") from None
         finally:
             del self._waiting[number]
+
+    def quickest_after(self, way_s: float) -> float:
+        """How long a question and its answer are under way at the least, of late: what takes longer
+        was held up. One more has just taken so long."""
+        self._quickest_s = max(0.0, min(way_s, RELAXED * self._quickest_s, LONGEST_WAY_S))
+        return self._quickest_s
+
+    def look_up(self, what: str, *arguments: Any) -> Any:
+        """Something that only the coordinator knows; None if it does not."""
+        answer = self.ask(lambda number: Question(number, what, list(arguments)))
+        return answer.value if isinstance(answer, Found) else None
+
+    def give_up(self) -> None:
+        """Nobody answers what was asked so far."""
+        error = table_of_error(Unavailable("the coordinator does not answer"))
+        for number, waiting in list(self._waiting.items()):
+            waiting.put(Refusal(number, error))
 
     def heard(self, reply: Reply) -> bool:
         """False if nobody waits for it any more."""

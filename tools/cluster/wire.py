@@ -25,10 +25,10 @@ class Malformed(ValueError):
     """No message of ours."""
 
 
-def encoded(message: Message) -> bytes:
+def encoded(message: Message, most: int = LARGEST) -> bytes:
     """Malformed if it is too long: the other side would not take it."""
     content = orjson.dumps([type(message).__name__, *message], default=tuple)
-    if len(content) > LARGEST:
+    if len(content) > most:
         raise Malformed(f"a message of {len(content):,} bytes")
     return content
 
@@ -67,6 +67,8 @@ def is_of(value: object, hint: object) -> bool:
         return hint in (float, float | None)
     if isinstance(value, str):
         return hint in (str, str | None) and len(value) <= LONGEST_TEXT
+    if isinstance(value, list):
+        return hint == list[Any]
     return isinstance(value, dict) and hint in (Table, Table | None)
 
 

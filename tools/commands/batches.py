@@ -134,7 +134,7 @@ def try_out(settings: Settings) -> NodeTrial:
     What is wrong is raised, as a sentence with its exit code: UsageError (2) without raw/,
     Unreachable, Unavailable or NoRoom (3) otherwise. `transport.host` must be set.
     """
-    raw = f"{settings.transport.folder.rstrip('/')}/{RAW}"
+    raw = settings.transport.place(RAW)
     folder = f"{raw}/{TRIAL}{token_hex(4)}"
     with closing(Node(settings.transport)) as node:
         if node.size_of(raw) is None:

@@ -22,6 +22,7 @@ class JobOptions(flags.Options):
     """What every job has; each adds its own."""
 
     fresh: bool
+    cluster: bool
     resume: Path | None
     dry_run: bool
     log_json: bool
@@ -55,6 +56,7 @@ class JobCommand:
             action="store_true",
             help="set the old state and its files aside, and begin anew",
         )
+        add("--cluster", action="store_true", help="let the nodes of the cluster work")
         add("--resume", type=Path, metavar="FILE", help="begin from a snapshot")
         flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
         flags.add_places(parser, *self._job.place_flags, home=self._job.usual_home)

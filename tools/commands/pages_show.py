@@ -86,6 +86,7 @@ def show_away(page: Page, place: str, wants_body: bool) -> int:
 
 def place_of(file: str, table: PageTable, settings: Settings) -> str:
     """On the receiving node, as far as the settings name it."""
-    node, path = settings.transport, f"archive/{(table.owner() or '')[:8]}/{file}"
-    folder = node.folder.rstrip("/")
-    return f"{node.host}:{folder}/{path}" if node.host else f"the receiving node: {path}"
+    node, path = settings.transport, f"{(table.owner() or '')[:8]}/{file}"
+    if not node.host:
+        return f"the receiving node: archive/{path}"
+    return f"{node.host}:{node.place('archive')}/{path}"

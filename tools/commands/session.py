@@ -12,6 +12,7 @@ from argparse import Namespace
 from contextlib import ExitStack, closing, suppress
 from queue import SimpleQueue
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..assist.assistant import Assist
 from ..assist.metrics import Metrics
@@ -20,7 +21,7 @@ from ..base import log
 from ..base.log import file_only
 from ..base.say import say
 from ..base.text import date
-from ..engine.executor import processes_of
+from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
 from ..engine.job import Description, Job
 from ..errors import HarvestError, StateDamaged
@@ -32,6 +33,9 @@ from .again import facts_of
 from .beginning import Beginning
 from .fresh import set_old_aside
 from .sample_world import in_sample_world
+
+if TYPE_CHECKING:
+    from ..cluster.nodes import NodeExecutor
 
 SWITCH_S = 0.02
 """After which a thread that computes is asked to make room. Ours do so by themselves far sooner,
@@ -115,16 +119,32 @@ class Session:
         if options.resume and not is_later:
             restore(options.resume, settings.pools_file)
         file, attempts, grace_s = settings.pools_file, settings.attempts, settings.stop_grace_s
+        self._nodes = self._executor_of_nodes(stop) if options.cluster else None
+        executor = self._nodes or self._job.executor()
         self.harvest = stack.enter_context(
-            closing(Harvest(self._job, file, stop, attempts, grace_s, self._job.executor(), notes))
+            closing(Harvest(self._job, file, stop, attempts, grace_s, executor, notes))
         )
         self.harvest.listen_for_pauses()
         require_same(settings.state, self.harvest.pools.remembered(), self._job.identity())
         self._job.open(self.harvest)
+        if self._nodes is not None:
+            self._nodes.begin(self.harvest.pools)
         sys.setswitchinterval(SWITCH_S)
         if not is_later:
             gc.freeze()  # modules live as long as we do: no need to look through them for garbage
         self._progress = self._shown()
+
+    def _obey_wishes(self) -> None:
+        """What is asked of it concerning its nodes."""
+        if self._nodes is not None:
+            from .coordinator import obey
+
+            obey(self._settings.state, self.harvest, self._nodes)
+
+    def _executor_of_nodes(self, stop: Event) -> NodeExecutor:
+        from .coordinator import executor_of_nodes  # it takes the cluster with it
+
+        return executor_of_nodes(self._job, self._settings, stop)
 
     def _shown(self) -> Progress:
         job, harvest = self._job, self.harvest
@@ -135,6 +155,7 @@ class Session:
             waits=job.waits,
             paused_slots=lambda: harvest.paused_slots,
             processes=lambda: processes_of(harvest.executor),
+            nodes=lambda: nodes_of(harvest.executor),
         )
 
     # --- its course --------------------------------------------------------------------------
@@ -156,7 +177,7 @@ class Session:
         metrics = Metrics(self.harvest, self._settings)
         with metrics, Assist(self.harvest, self._settings, *ways) as assist:
             try:
-                self.harvest.run(begin, progress, assist.tick)
+                self.harvest.run(begin, progress, assist.tick, self._obey_wishes)
             finally:
                 progress.close()
             assist.finish()
@@ -165,6 +186,8 @@ class Session:
     def _end(self, assist: Assist) -> HarvestError | None:
         """The notice of the end has the verdict, so it is found before the assist goes."""
         self._job.finish(self.harvest)
+        if self._nodes is not None and not self.harvest.was_stopped:
+            self._nodes.finish()
         if self._job.transport is not None:
             with bar("shipped", self._job.transport.backlog, self._options.quiet) as show:
                 assist.ship_rest(show)

@@ -1,4 +1,4 @@
-"""`python main.py sheet`: a page of one concept with its media, or of those that got media last."""
+"""`python main.py sheet`: a page of one concept with its media, or of the seeds and the latest ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .graph import existing_graph
 
 EXAMPLES = (
     "python main.py sheet dog             one concept",
-    "python main.py sheet                 the latest ones, with an index",
+    "python main.py sheet                 seeds, neighbours, latest ones, an index",
 )
 
 

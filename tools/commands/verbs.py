@@ -49,6 +49,10 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         "survey": Verb("survey", "say what the filter keeps of an assertions file"),
         "mirror": Verb("mirror", "serve an assertions file like api.conceptnet.io"),
     },
+    "several machines": {
+        "cluster": Verb("cluster", "keys and nodes: make, add, remove, look at them"),
+        "node": Verb("node", "work for a harvest on another machine"),
+    },
     "your shell": {
         "completion": Verb("completion", "print a script that completes commands and flags"),
     },
@@ -78,10 +82,21 @@ OF_STRUCTURE: Mapping[str, Verb] = {
 }
 """Parts of a structure; `python main.py structure --help` lists them."""
 
+OF_CLUSTER: Mapping[str, Verb] = {
+    "cluster init": Verb("cluster_init", "make the keys of a cluster, and its server's settings"),
+    "cluster add": Verb("cluster_add", "write the file with which a node joins"),
+    "cluster remove": Verb("cluster_remove", "cut a node off and refuse its key"),
+    "cluster drain": Verb("cluster_drain", "let a node end what it has, and then itself"),
+    "cluster forget": Verb("cluster_forget", "get again what a lost node alone had"),
+    "cluster status": Verb("cluster_status", "say which nodes have keys, work, have files"),
+}
+"""Keys and nodes; `python main.py cluster --help` lists them."""
+
 VERBS: Mapping[str, Verb] = {
     **{name: verb for group in GROUPS.values() for name, verb in group.items()},
     **OF_PAGES,
     **OF_STRUCTURE,
+    **OF_CLUSTER,
 }
 
 

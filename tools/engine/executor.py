@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from ..journal.nodes import Node
 from ..journal.processes import Process
 from .stage import Done, Task
 
@@ -44,11 +45,17 @@ class Member(NamedTuple):
     places: Mapping[str, int]  # by stage
     at_work: Mapping[str, int]
     process: Process | None = None  # if it is one beside this
+    node: Node | None = None  # if it is another machine
 
 
 def processes_of(executor: Executor) -> list[Process]:
     """Those beside this one that work for it."""
     return [each.process for each in executor.members() if each.process is not None]
+
+
+def nodes_of(executor: Executor) -> list[Node]:
+    """Other machines that work for it."""
+    return [each.node for each in executor.members() if each.node is not None]
 
 
 class Executor(Protocol):

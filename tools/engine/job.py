@@ -189,6 +189,10 @@ class Description:
         its own."""
         raise UsageError(f"the job {self.name!r} cannot be started here")
 
+    def staff(self, name: str, settings: Any, welcome: Any, post: Any, stop: Event) -> Any:
+        """Who works on a node of that name (see `cluster.staff`)."""
+        raise UsageError(f"the job {self.name!r} cannot be done on a node")
+
     def shipping(self, settings: Any) -> Any:
         """What of it goes to the receiving node (see `jobs.shipping`)."""
         raise UsageError(f"the job {self.name!r} has nothing to ship")
@@ -231,6 +235,10 @@ class Job:
         """Who works on its tasks; None: threads of this process."""
         return None
 
+    def abroad(self) -> Any:
+        """What of it nodes of a cluster do (see `cluster.abroad`); from now on they do it."""
+        raise UsageError(f"the job {self.description.name!r} cannot be done on other machines")
+
     # --- from the start to the end ---------------------------------------------------------
 
     def open(self, harvest: Harvest) -> None:
@@ -260,6 +268,9 @@ class Job:
         """What is to be stored of one that nobody tries again, before it goes to `failed`; None if
         nothing is. At the next start again for one that killed its process."""
         return None
+
+    def lost(self, owners: Sequence[str]) -> None:
+        """The files of these are gone with the node that had them: its store holds none of them."""
 
     # --- how far it is ---------------------------------------------------------------------
 

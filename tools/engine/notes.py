@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from ..journal.facts import LEASE_RUN
 from ..journal.timings import Outcome, timed
+from .custody import Custody
 from .rows import Register
 from .stage import Task
 from .statefile import as_json
@@ -51,6 +52,7 @@ class Notes(ABC):
     def __init__(self, register: Register) -> None:
         self.changed = Condition()
         self._register = register
+        self.custody = Custody(self.changed, register)
 
     @abstractmethod
     def counts(self) -> dict[str, int]:

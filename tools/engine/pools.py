@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .arrivals import Arrivals, Entered
+from .custody import KEEP_AT
 from .leases import Leases
 from .marks import MOST
 from .moves import FAILED, aim_of, found_by, row_of
@@ -48,7 +49,7 @@ class Pools(Reopening):
 
     @property
     def at_work(self) -> int:
-        """How many tasks are handed out now. Without the lock, for whom a single look is enough."""
+        """How many tasks are handed out now, without the lock."""
         return len(self._leases)
 
     def __getattr__(self, name: str) -> Pool:
@@ -83,11 +84,15 @@ class Pools(Reopening):
 
     def lease_begun(self, stage: Stage, begun: Sequence[str], places: int = 1) -> list[Task]:
         """Of these, the next that wait, due or not, to be ended with what they have."""
+        tasks = self.lease_named(stage, begun, places)
+        for task in tasks:
+            task.is_hurried = True
+        return tasks
+
+    def lease_named(self, stage: Stage, uris: Sequence[str], places: int = 1) -> list[Task]:
+        """Of these, the next that wait, due or not: somebody has done them, or shall."""
         with self.changed:
-            tasks = self._begin(stage, self._waiting.take_among(stage, begun, places))
-            for task in tasks:
-                task.is_hurried = True
-            return tasks
+            return self._begin(stage, self._waiting.take_among(stage, uris, places))
 
     def advance(self, *steps: tuple[Task, Done]) -> set[int]:
         """These tasks are done here: move them on, and let in what they found. The tokens of those
@@ -107,6 +112,8 @@ class Pools(Reopening):
                     self._register.count_up(done.tally)
                     if done.facts:
                         self._register.write(REMEMBER, *done.facts.items())
+                    if done.kept_at:
+                        self._register.write(KEEP_AT, (task.id, done.kept_at))
                     self._time(task, "failed" if done.to == FAILED else "done")
             self._release(*(task for task, _ in live))
             self._waiting.enter(moved)
@@ -196,9 +203,8 @@ class Pools(Reopening):
             return {task.token for task in tasks if self._leases.holds(task)}
 
     def task(self, token: int) -> Task | None:
-        """The task that was handed out with this token, if it is still out. Without the lock, for
-        which whoever brings a result would wait: a single look, and asked again before it counts.
-        """
+        """What was handed out with this token, if it is still out. Without the lock, for which who
+        brings a result would wait: asked again before it counts."""
         return self._leases.with_token(token)
 
     def holder_of(self, uri: str) -> str | None:
@@ -228,8 +234,7 @@ class Pools(Reopening):
             last = rows[-1][0]
 
     def seconds_to_next_due(self, stage: Stage) -> float | None:
-        """How long until a delayed URI of this stage is ready, or a lane of it may be asked; None
-        if there is none."""
+        """Until a delayed URI of it is ready, or a lane may be asked; None if there is none."""
         with self.changed:
             return self._waiting.seconds_to_next_due(stage)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import orjson
 
-from ..journal.schema import FAILED
+from ..journal.schema import FAILED, count_pools
 from . import statements as sql
-from .marks import REASON, Marked
+from .marks import ELSEWHERE, REASON, Marked
 from .stage import Stage, Task
 from .statefile import StateFile, as_json
 from .window import SIZE, Row
@@ -143,7 +143,8 @@ class Register(StateFile):
 
     def lease(self, tasks: Sequence[Task]) -> None:
         """Of one stage; their tokens follow one another."""
-        values = (tasks[0].stage.name, tasks[0].token, as_json([task.id for task in tasks]))
+        stage, ids = tasks[0].stage, as_json([task.id for task in tasks])
+        values = (stage.name, tasks[0].token, ELSEWHERE if stage.is_elsewhere else "", ids)
         with self.stop_if_unwritable():
             self._db.execute(sql.LEASE, values)
         self.leases += len(tasks)
@@ -239,10 +240,7 @@ class Register(StateFile):
         (tally,) = self._db.execute("SELECT counts FROM tally").fetchone()
         recorded: dict[str, int] = orjson.loads(tally)
         done = dict.fromkeys((stage.done for stage in self._stages.values()), 0)
-        names = {id_: name for name, id_ in self.ids.items()}
-        counts = done | recorded | dict.fromkeys(self.ids, 0)
-        for id_, count in self._db.execute("SELECT pool, count(*) FROM uri GROUP BY pool"):
-            counts[names[id_]] = count
+        counts = done | recorded | count_pools(self._db, self.path)
         if counts != recorded:
             with self.stop_if_unwritable():
                 self._write_tally(counts)

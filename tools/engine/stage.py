@@ -35,6 +35,7 @@ class Stage:
     kind: Kind = "waits"
     portion: int = 16  # tasks that lie ready for each worker, if it computes
     queue: int | None = None  # how many may wait before those that bring more are held
+    is_elsewhere: bool = False  # other machines work on it: a death here is none of theirs
 
     @cached_property
     def ahead(self) -> int:
@@ -136,6 +137,7 @@ class Done:
     reason: str | None = None  # why, if it goes to `failed`
     facts: Mapping[str, str] = field(default_factory=dict)  # written down with the move
     luggage: object = None  # not stored: for the next stage's task of this URI, if it is near
+    kept_at: str = ""  # the node that has its files; empty: they are here, or there are none
 
     @property
     def reason_group(self) -> str:

@@ -40,7 +40,7 @@ NEWEST_ID = "SELECT coalesce(max(id), 0) FROM uri"
 
 # --- moving --------------------------------------------------------------------------------
 
-LEASE = "INSERT INTO lease (id, stage, token) SELECT value, ?, ? + key FROM json_each(?)"
+LEASE = "INSERT INTO lease (id, stage, token, holder) SELECT value, ?, ? + key, ? FROM json_each(?)"
 RELEASE = f"DELETE FROM lease WHERE id IN {IDS}"
 LEAVE = (
     "UPDATE uri SET pool = ?, rank = ?, attempts = ?, not_before = ?, reason = ?, failed_in = ?, "

@@ -36,6 +36,7 @@ from .outcome import begin_to_count, nothing_kept
 from .ownership import Belongings
 
 if TYPE_CHECKING:
+    from ..cluster.abroad import Abroad
     from ..conceptnet.dump.stream import Streamer
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class ConceptnetJob(Job):
         self._belongings = self.guard = belongings
         self._results = Results(graph, settings, quiet)
         self._opened = ExitStack()
+        self._is_abroad = False
         self._world = world
         self._stop = stop
         self._quiet = quiet
@@ -77,7 +79,7 @@ class ConceptnetJob(Job):
         self.streamer = self._streamer(wanted, ground) if is_whole else None
         self.ledger = Ledger(settings.media)
         self.refused: Counter[str] = Counter()  # files, by reason
-        self._drafts = Drafts(settings.state / "drafts", settings.media)
+        self.drafts = Drafts(settings.state / "drafts", settings.media)
         self._adder = Adder(graph, self._book, self.ledger.require)
         self.stages = self.description.stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
@@ -91,12 +93,24 @@ class ConceptnetJob(Job):
         if settings.extend.is_wanted:
             self.workers = {
                 **self.workers,
-                "extend": extender_of(settings, self.client, self._drafts, stop),
+                "extend": extender_of(settings, self.client, self.drafts, stop),
             }
 
     @property
     def store(self) -> Adder:
         return self._adder
+
+    @property
+    def harvest_id(self) -> str:
+        return "" if self._belongings is None else self._belongings.harvest
+
+    def abroad(self) -> Abroad:
+        """Files and books are the nodes' from now on."""
+        from .conceptnet_abroad import abroad_of
+
+        self._is_abroad = True
+        self._adder = Adder(self._graph, self._count_refused)
+        return abroad_of(self, self._settings, self._graph, wanted_by(self._settings))
 
     def identity(self) -> dict[str, str]:
         world = self.streamer.world if self.streamer else self._world
@@ -122,7 +136,7 @@ class ConceptnetJob(Job):
         """Raises Unreachable if the source does not answer."""
         if self._belongings is not None:
             begin_to_count(harvest.pools)
-            self._belongings.take(harvest.pools, self.ledger)
+            self._belongings.take(harvest.pools, self.ledger, self._is_abroad)
             self._open_transport(harvest)
         if self.streamer is not None:
             self.streamer.open(harvest.pools.tallied)
@@ -137,7 +151,8 @@ class ConceptnetJob(Job):
 
     def _open_transport(self, harvest: Harvest) -> None:
         """If media do not stay here. What a crash interrupted is completed before new ones come."""
-        if self._settings.transport.host and self._settings.extend.is_wanted:
+        is_here = self._settings.extend.is_wanted and not self._is_abroad
+        if self._settings.transport.host and is_here:
             from .shipping import transport_of  # it takes paramiko with it
 
             ways = self.ledger, harvest.at_quiet_point, self._stop
@@ -161,6 +176,9 @@ class ConceptnetJob(Job):
         self.ledger.close()
         self._opened.close()
 
+    def lost(self, owners: Sequence[str]) -> None:
+        self._graph.attach({owner: () for owner in owners})
+
     # --- how far it is ---------------------------------------------------------------------
 
     def counted(self) -> Sequence[Counted]:
@@ -168,7 +186,7 @@ class ConceptnetJob(Job):
         return (Counted("relations", self.store.written, "written"), media)
 
     def begun_bytes(self) -> int:
-        return self._drafts.weight
+        return self.drafts.weight
 
     def read(self) -> dict[str, int]:
         if self.streamer is not None:
@@ -204,13 +222,16 @@ class ConceptnetJob(Job):
             return None
         from .conceptnet_processes import executor_of
 
-        return executor_of(self, self._settings, self._drafts, self._stop)
+        return executor_of(self, self._settings, self.drafts, self._stop)
 
     def _book(self, attachments: Sequence[Attachment]) -> None:
         self.ledger.add(attachments)
+        self._count_refused(attachments)
+
+    def _count_refused(self, attachments: Sequence[Attachment]) -> None:
         for each in attachments:
             self.refused.update(reason_group(file["reason"]) for file in each.refused)
-        self._drafts.remove([each.owner for each in attachments])
+        self.drafts.remove([each.owner for each in attachments])
 
 
 class OfflineJob(ConceptnetJob):

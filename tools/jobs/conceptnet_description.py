@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..add import KINDS
 from ..base.say import say
@@ -127,6 +127,11 @@ class ConceptnetDescription(Description):
         from .conceptnet import opened  # it takes the network with it
 
         return opened(settings, arguments, stop)
+
+    def staff(self, name: str, settings: Settings, welcome: Any, post: Any, stop: Event) -> Any:
+        from .conceptnet_node import staff_of
+
+        return staff_of(name, settings, welcome, post, stop)
 
     def shipping(self, settings: Settings) -> MediaShipping:
         from .shipping import MediaShipping  # it takes paramiko with it

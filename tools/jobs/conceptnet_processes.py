@@ -22,15 +22,17 @@ from ..add import KINDS, Attachment, Media
 from ..base.config import build, table_of
 from ..base.program import module_command
 from ..cluster.executor import Away, ProcessExecutor
+from ..cluster.grants import Granting
 from ..cluster.limits import SharedLimits
 from ..cluster.messages import Hello
-from ..cluster.node import Staff, serve
 from ..cluster.post import Post
+from ..cluster.worker import Staff, serve
 from ..engine.stage import Done, Task
 from ..errors import HarvestError
 from ..extend import attachment
 from ..media.carried import CarriedDrafts
 from ..media.drafts import Draft, Drafts, draft_of
+from ..network.client import Client
 from ..network.limits import Limits, merged
 from ..providers import catalogue
 from ..settings import Settings
@@ -55,18 +57,25 @@ def executor_of(
     command: Sequence[str] = (),
 ) -> ProcessExecutor:
     """`command` is the program of such a process, if it is not this one."""
-    limits = job.client.limits
     away = Away(
         {"extend": DraftCargo(drafts)},
         settings.worker_processes,
         command or module_command(".jobs.conceptnet_processes"),
         job.description.name,
         setup_of(settings),
-        limits if isinstance(limits, Limits) else None,
+        granting(job.client),
         job.client.traffic,
         settings.process_memory,
     )
     return ProcessExecutor(job.stages, job.workers, away, stop)
+
+
+def granting(client: Client) -> Granting:
+    """The limits that its client keeps, or asks for elsewhere."""
+    limits = client.limits
+    if not isinstance(limits, Limits | SharedLimits):
+        raise TypeError(f"{limits!r} grants nobody a turn")
+    return limits
 
 
 class DraftCargo:

@@ -71,12 +71,15 @@ class Results:
 
 
 def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
-    """Pages of the concepts that got media last, and their index; None if there are none."""
-    from ..sheets.write import index  # it takes Pillow with it
+    """Pages of the seeds, of what is next to them and of what got media last, and their index; None
+    if nothing got any."""
+    from ..sheets.write import around, index  # it takes Pillow with it
 
-    concepts = Ledger(settings.media).latest(settings.extend.sheets)
-    if not concepts:
+    count = settings.extend.sheets
+    latest = Ledger(settings.media).latest(count)
+    if not latest:
         return None
+    concepts = list(dict.fromkeys([*around(graph, settings.seeds, count), *latest]))[:count]
     with bar("pages", len(concepts), quiet) as show:
         return index(graph, settings.media, concepts, settings.sheets, show)
 

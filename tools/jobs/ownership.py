@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 ID, GRAPH = "harvest", "graph"
 RUN = "graph_run"  # the number of the last run that wrote into the graph
+ELSEWHERE = "media_elsewhere"  # nodes of a cluster have, or had, media of it
 IN_GRAPH, FILLED = "in_graph", "graph_filled"  # it knows the id; it has held a relation
 
 
@@ -92,7 +93,7 @@ class Belongings:
         """Before anything of it is written."""
         if self._past.worked:
             self._check_graph(graph)
-        if self._settings.extend.is_wanted:
+        if self._settings.extend.is_wanted and ELSEWHERE not in self._past.facts:
             ledger = Ledger(self._settings.media)
             _check_media(ledger, self.harvest, self._past.counts, self._settings)
 
@@ -115,11 +116,14 @@ class Belongings:
             f"{what}, though {self._past.worked:,} are finished: {way}, or begin anew with --fresh"
         )
 
-    def take(self, pools: Pools, ledger: Ledger) -> None:
-        """Afterwards the books hold what is finished, and nothing else."""
+    def take(self, pools: Pools, ledger: Ledger, is_elsewhere: bool = False) -> None:
+        """Afterwards the books hold what is finished, and nothing else. With `is_elsewhere` other
+        machines keep books and files."""
         self._pools, self._ledger = pools, ledger
         pools.remember({ID: self.harvest})
-        if self._settings.extend.is_wanted:
+        if is_elsewhere:
+            pools.remember({ELSEWHERE: "yes"})
+        elif self._settings.extend.is_wanted and ELSEWHERE not in self._past.facts:
             check_media(pools, ledger, self._settings)
 
     def enter(self, graph: Graph, written: Callable[[], int]) -> None:

@@ -19,7 +19,7 @@ from ..pages.table import PageTable
 from ..settings import Settings
 from ..shipping.archives import ArchiveStock
 from ..shipping.outbox import Outbox
-from ..shipping.stock import MediaStock
+from ..shipping.stock import MediaStock, OnArrived
 from ..transport import Transport
 from .ownership import ID, check_media
 
@@ -29,8 +29,9 @@ def transport_of(
     ledger: Ledger,
     at_quiet_point: Callable[[Callable[[], None]], None],
     stop: Event,
+    on_arrived: OnArrived | None = None,
 ) -> Transport:
-    stock = MediaStock(outbox_of(settings), ledger, at_quiet_point)
+    stock = MediaStock(outbox_of(settings), ledger, at_quiet_point, on_arrived)
     return Transport(settings.transport, stock, stop)
 
 

@@ -1,4 +1,4 @@
-"""Who works on what, and the other machines that work for a harvest: read from its state.
+"""Who works on what in a harvest: a fact of its state.
 
 Promise: what a harvest left behind that was killed counts for nothing. Limit: who works on what is
 as old as the latest sample, some seconds.
@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .facts import AT_WORK, table_in
-from .reader import moment
 
 MOST, LONGEST = 500, 300  # of them, and characters of a URI
-NODES = "SELECT name, seen, version, counts FROM node ORDER BY name"
 
 
 class AtWork(NamedTuple):
@@ -27,15 +24,6 @@ class AtWork(NamedTuple):
     depth: int
     attempts: int
     since: float
-
-
-class Machine(NamedTuple):
-    """One that works for this harvest; `seen` by the wall clock."""
-
-    name: str
-    seen: float
-    version: str
-    counts: dict[str, Any]
 
 
 def at_work_fact(pid: int, at_work: Sequence[AtWork]) -> dict[str, str]:
@@ -64,11 +52,3 @@ def _read(
     holder: object, stage: object, uri: object, depth: int, attempts: int, since: float
 ) -> AtWork:
     return AtWork(str(holder), str(stage), str(uri), int(depth), int(attempts), float(since))
-
-
-def machines_in(file: Path) -> list[Machine]:
-    with moment(file) as db:
-        if db.execute("PRAGMA user_version").fetchone()[0] < 3:
-            return []
-        rows = db.execute(NODES).fetchall()
-    return [Machine(name, seen, version, table_in(counts)) for name, seen, version, counts in rows]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..errors import StateDamaged
 from .holder import running
 from .reader import counts_in, moment
-from .schema import check_state
+from .schema import check_state, count_pools
 from .snapshots import check_log, check_snapshot, snapshots
 
 
@@ -59,7 +59,7 @@ def inspect(path: Path) -> Verdict:
             format_ = check_snapshot(db, path) if is_snapshot else check_state(db, path)
             if not is_snapshot and running(path.parent) is None:
                 check_log(path)  # else it is being written
-            uris, trouble = _recounted(db)
+            uris, trouble = _recounted(db, path)
             (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
             trouble = trouble if verdict == "ok" else " ".join(verdict.split())
     except StateDamaged as error:
@@ -67,11 +67,10 @@ def inspect(path: Path) -> Verdict:
     return Verdict(path, format_, uris, status.st_mtime, status.st_size, trouble)
 
 
-def _recounted(db: sqlite3.Connection) -> tuple[int, str]:
+def _recounted(db: sqlite3.Connection, path: Path) -> tuple[int, str]:
     """How many URIs there are, and what the tally says wrongly."""
     tally = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
-    counted = dict(db.execute("SELECT pool, count(*) FROM uri GROUP BY pool"))
-    names = dict(db.execute("SELECT id, name FROM pool"))
-    wrong = (name for id_, name in names.items() if tally.get(name, 0) != counted.get(id_, 0))
+    counted = count_pools(db, path)
+    wrong = (name for name, count in counted.items() if tally.get(name, 0) != count)
     told = next((f"its tally is wrong about {name}" for name in wrong), "")
     return sum(counted.values()), told

@@ -109,6 +109,17 @@ def check_state(db: sqlite3.Connection, path: Path) -> int:
     return int(found)
 
 
+def count_pools(db: sqlite3.Connection, path: Path) -> dict[str, int]:
+    """How many URIs are in each pool, those at work where they wait. In one pass: grouped by pool,
+    SQLite would sort all of them first, in memory."""
+    ids = dict(db.execute("SELECT name, id FROM pool"))
+    sums = ", ".join(f"count(*) FILTER (WHERE pool = {id_})" for id_ in ids.values())
+    known, *counts = db.execute(f"SELECT count(*), {sums} FROM uri").fetchone()
+    if strays := known - sum(counts):
+        raise StateDamaged(f"{path} is damaged ({strays} URIs are in no pool)")
+    return dict(zip(ids, counts, strict=True))
+
+
 def connect(path: Path) -> sqlite3.Connection:
     return writing(path, CACHE_KB)
 

@@ -140,6 +140,16 @@ class Drafts:
         """Whoever worked on it elsewhere is gone: files that its draft does not know go, too."""
         self._remove_leftovers(self._delivered.get(owner) or self._read(owner))
 
+    def drop(self, owner: str) -> None:
+        """Nobody wants what was gathered for it: its files go, and what is known of them."""
+        self.remove([owner])
+        self._remove_leftovers(Draft(owner))
+
+    def keep_delivered(self, owner: str) -> None:
+        """Its task is done and could not be stored: it comes back, perhaps after a restart."""
+        if (draft := self._delivered.get(owner)) is not None:
+            self.save(draft)
+
     def deliver(self, draft: Draft) -> None:
         """Its task is done. If it cannot be stored now, the next attempt finds the draft here."""
         self._delivered[draft.owner] = draft

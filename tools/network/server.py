@@ -226,6 +226,12 @@ class Server(ThreadingTCPServer):
         super().__init__(address, handler)
         self.socket.setblocking(False)  # another process may be quicker to accept
 
+    def shutdown(self) -> None:
+        """Whoever waits for a client wakes at once, where the system tells it, and else soon."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        super().shutdown()
+
     def service_actions(self) -> None:
         if self.parent is not None and os.getppid() != self.parent:
             os._exit(0)

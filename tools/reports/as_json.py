@@ -26,6 +26,7 @@ def as_json(view: View) -> str:
         "next_round_at": view.next_round,
         "paused_workers": view.paused_slots,
         "processes": [each._asdict() for each in view.processes],
+        "nodes": [each._asdict() for each in view.nodes],
         "source_file": seen.file._asdict() if seen.file else None,
         "runs": assist.runs,
         "worked_s": assist.worked + course.since_known,

@@ -17,8 +17,10 @@ from ..engine.executor import place_of
 from ..engine.job import Counted, Panel, Reading
 from ..engine.pools import Pools
 from ..engine.stage import Stage
+from ..journal.nodes import Node
 from ..journal.pauses import Paused
 from ..journal.processes import Process
+from . import nodes as of_nodes
 from .bars import Bar
 from .panels import lines_of
 from .processes import lines
@@ -49,6 +51,7 @@ class Progress:
         waits: Callable[[], str] = str,
         paused_slots: Callable[[], Paused] = dict,
         processes: Callable[[], Sequence[Process]] = list,
+        nodes: Callable[[], Sequence[Node]] = list,
     ) -> None:
         self._pools, self._stages, self._counted, self._client = pools, stages, counted, client
         self._begun = time.monotonic()
@@ -58,7 +61,7 @@ class Progress:
         self._is_paused = is_paused
         self._waits, self._waits_due = waits, self._begun
         self._paused_slots = paused_slots
-        self._processes = processes
+        self._processes, self._nodes = processes, nodes
         self._bars: dict[str, Bar] = {}
         if sys.stderr.isatty() and not quiet:
             self._open_bars()
@@ -89,6 +92,10 @@ class Progress:
         if time.monotonic() >= self._hour_due:
             self._hour_due += HOUR_S
             file_only.info("progress %s", self._line())
+
+    def _others(self) -> list[str]:
+        """Who works for it beside this process."""
+        return [*lines(self._processes()), *of_nodes.lines(self._nodes())]
 
     def close(self) -> None:
         self()
@@ -123,7 +130,7 @@ class Progress:
                 self._bars[each.title].show(each.number, None, pause, verb=each.verb)
         if time.monotonic() >= self._waits_due:
             self._waits_due = time.monotonic() + WAITS_EVERY_S
-            for number, line in enumerate(lines(self._processes())):
+            for number, line in enumerate(self._others()):
                 self._say(f"process {number}", line)
             self._say(WAITS, self._waits())
 
@@ -155,7 +162,7 @@ class Progress:
             line += f" requests={self.requests}"
         if self._file:
             line += f" read={self._file.packed / self._file.size:.0%}"
-        more = [*lines(self._processes()), plain(self._waits())]
+        more = [*self._others(), plain(self._waits())]
         return "; ".join([line, *filter(None, more)])
 
 

@@ -15,7 +15,7 @@ from ..engine.job import Cell, Panel
 from ..journal import pauses
 from ..journal.check import Verdict
 from ..journal.reader import ClockWork, Look
-from . import processes, rates
+from . import nodes, processes, rates
 from .panels import lines_of
 from .rates import Value
 from .tables import WIDTH, Row, beside, table, titled
@@ -32,6 +32,7 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
         _pools(view.seen.pools),
         _rates(view),
         processes.section(view.processes, view.now),
+        nodes.section(view.nodes, view.now),
         _hosts(view.seen.assist.hosts),
         *map(lines_of, view.panels),
         failures_of(view),

@@ -12,6 +12,7 @@ from ..journal import facts, pauses
 from ..journal.at_work import AtWork, at_work_in
 from ..journal.check import Copy, copies
 from ..journal.holder import Running, running
+from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
 from ..journal.reader import Look, look
 from ..journal.rests import Resting, rests_in
@@ -45,6 +46,11 @@ class View(NamedTuple):
     @property
     def paused_slots(self) -> pauses.Paused:
         return pauses.paused_slots(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Other machines that work for it."""
+        return nodes_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def processes(self) -> Sequence[Process]:

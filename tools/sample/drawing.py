@@ -1,44 +1,29 @@
-"""Pictures and animations that say what they show: the words, on a pattern made from their name.
+"""Pictures that say what they show: a motif and its name, or two and what is between them.
 
 Promise: the same words and look give the same bytes in every process with the same Pillow, in a
 millisecond or two. Another look is another picture, for people and for perceptual hashes.
-
->>> lines_of("dog can bark"), lines_of("grasshopper")
-(['dog can', 'bark'], ['grasshopper'])
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import compress, crc32
 
-import numpy as np
-from PIL import Image, ImageChops, ImageDraw, ImageFont
-from PIL.ImageFont import FreeTypeFont
+from PIL import Image
 
-from .gif import moving
-
-Place = tuple[int, int]
-Mask = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
+from . import lettering
+from .chance import style
+from .ground import ground
+from .lettering import Area
+from .motif import sprite
+from .palette import Colour, Palette, palette
+from .subject import SAID, Subject, ends_of, motif_of, subject
 
 PICTURE = (360, 270)  # searches often leave out what is smaller than 300 x 300
 COPY = (352, 264)
-ANIMATION = (128, 104)
-FRAMES = 3
-FRAME_MS = 150
 BOMB_SIDE = 30_000
 
-_TILES = (9, 8)  # as many as a difference hash compares, so that each changes it
-_LONGEST_LINE = 9
-_SHADES = 6  # in the pattern of an animation
-_COARSE = 3  # pixels that a smooth pattern has in one colour
-_HALF = 127  # of a letter's edge
-_STEP = 5  # pixels its words move from frame to frame
-_STEPS = range(0, _STEP * FRAMES, _STEP)
 _WRITERS: dict[str, dict[str, Any]] = {
     "jpg": {"format": "JPEG"},
     "png": {"format": "PNG", "compress_level": 1},
@@ -46,22 +31,129 @@ _WRITERS: dict[str, dict[str, Any]] = {
 }
 
 
+class Place(NamedTuple):
+    """Of a motif: its middle and its side, as shares of a picture's width and height."""
+
+    x: float
+    y: float
+    side: float
+
+
+class Words(NamedTuple):
+    """Where they stand, as shares of a picture's width and height."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+ALONE = (
+    (Place(0.5, 0.37, 0.58), Words(0.06, 0.69, 0.88, 0.27)),
+    (Place(0.28, 0.5, 0.58), Words(0.51, 0.1, 0.45, 0.8)),
+    (Place(0.72, 0.5, 0.58), Words(0.04, 0.1, 0.45, 0.8)),
+    (Place(0.5, 0.63, 0.58), Words(0.06, 0.04, 0.88, 0.27)),
+)
+"""Where one thing and its name may be."""
+BOTH = (
+    (
+        (Place(0.21, 0.37, 0.46), Words(0.02, 0.66, 0.44, 0.3)),
+        (Place(0.5, 0.33, 0.2), Words(0.39, 0.42, 0.22, 0.22)),
+        (Place(0.79, 0.37, 0.46), Words(0.54, 0.66, 0.44, 0.3)),
+    ),
+    (
+        (Place(0.21, 0.64, 0.46), Words(0.02, 0.04, 0.44, 0.3)),
+        (Place(0.5, 0.6, 0.2), Words(0.39, 0.69, 0.22, 0.22)),
+        (Place(0.79, 0.64, 0.46), Words(0.54, 0.04, 0.44, 0.3)),
+    ),
+    (
+        (Place(0.19, 0.25, 0.46), Words(0.38, 0.07, 0.58, 0.32)),
+        (Place(0.53, 0.54, 0.2), Words(0.06, 0.47, 0.38, 0.13)),
+        (Place(0.8, 0.75, 0.46), Words(0.03, 0.63, 0.58, 0.32)),
+    ),
+    (
+        (Place(0.81, 0.25, 0.46), Words(0.04, 0.07, 0.58, 0.32)),
+        (Place(0.47, 0.54, 0.2), Words(0.56, 0.47, 0.38, 0.13)),
+        (Place(0.2, 0.75, 0.46), Words(0.39, 0.63, 0.58, 0.32)),
+    ),
+)
+"""Where the start, what is said between, and the end may be."""
+_ON_PLATE = 0.7  # of the plate's side
+_LONG = 9  # letters of a word that needs the whole width
+
+
+class Sheet:
+    """A picture that is being drawn."""
+
+    def __init__(self, words: str, look: str, size: tuple[int, int]) -> None:
+        self.colours: Palette = palette(words, look)
+        image = ground(words, look, size)
+        image.putpalette(self.colours.shades())
+        self.image = image.convert("RGB")
+
+    def motif(self, name: str, place: Place) -> None:
+        image, mask = sprite(name, self._side(place))
+        self.image.paste(image, self._corner(place), mask)
+
+    def on_plate(self, name: str, place: Place) -> None:
+        self._flat("disc", place, self.colours.plate)
+        self.motif(name, place._replace(side=_ON_PLATE * place.side))
+
+    def arrow(self, place: Place, is_back: bool) -> None:
+        self._flat("back" if is_back else "arrow", place, self.colours.letters)
+
+    def words(self, text: str, where: Words, largest: float = 0.2) -> None:
+        """Large letters are so many shares of the picture's height."""
+        width, height = self.image.size
+        area = Area(where.x * width, where.y * height, where.width * width, where.height * height)
+        for mask, x, y in lettering.written(text, area, largest * height):
+            self.image.paste(self.colours.letters, (x, y), mask)
+
+    def _flat(self, name: str, place: Place, colour: Colour) -> None:
+        self.image.paste(colour, self._corner(place), sprite(name, self._side(place)).mask)
+
+    def _side(self, place: Place) -> int:
+        return round(place.side * self.image.height)
+
+    def _corner(self, place: Place) -> tuple[int, int]:
+        half = self._side(place) / 2
+        return round(place.x * self.image.width - half), round(place.y * self.image.height - half)
+
+
 def picture(
     words: str, look: str, extension: str = "jpg", size: tuple[int, int] = PICTURE
 ) -> bytes:
-    """The words, large, on a pattern of the look."""
-    kind, height, *tint = (seed := _seed(words, look, 5 + 3 * _TILES[0] * _TILES[1]))[:5]
-    image = Image.frombytes("RGB", _TILES, _dark(seed[5:], tint))
-    if kind % 3 == 0 and extension == "jpg":  # others would take long to compress
-        small = (size[0] // _COARSE, size[1] // _COARSE)
-        image = image.resize(small, Image.Resampling.BILINEAR)
-    image = image.resize(size, Image.Resampling.NEAREST)
-    middle = (size[0] / 2, size[1] * (0.42 + 0.16 * height / 255))
-    for line, (left, top) in _written(words, size, middle):
-        white = Image.merge("RGB", [Image.fromarray(line)] * 3)
-        under = image.crop((left, top, left + white.width, top + white.height))
-        image.paste(ImageChops.lighter(under, white), (left, top))
-    return _saved(image, **_WRITERS[extension])
+    """What the words are about, as this look shows it."""
+    sheet = Sheet(words, look, size)
+    about = subject(words)
+    if about.relation:
+        _draw_both(sheet, about, style(words, look))
+    else:
+        _draw_alone(sheet, words, style(words, look))
+    return _saved(sheet.image, **_WRITERS[extension])
+
+
+def _draw_alone(sheet: Sheet, words: str, number: int) -> None:
+    """On a plate where the ground is dark."""
+    longest = max(map(len, words.split()))
+    options = ALONE if longest < _LONG else (ALONE[0], ALONE[-1])
+    place, where = options[number % len(options)]
+    if sheet.colours.is_dark:
+        sheet.on_plate(motif_of(words), place)
+    else:
+        sheet.motif(motif_of(words), place)
+    sheet.words(words, where)
+
+
+def _draw_both(sheet: Sheet, about: Subject, number: int) -> None:
+    (start, its_name), (arrow, said), (end, other_name) = BOTH[number % len(BOTH)]
+    motifs = ends_of(about)
+    sheet.on_plate(motifs[0], start)
+    sheet.on_plate(motifs[1], end)
+    sheet.arrow(arrow, is_back=start.x > end.x)
+    sheet.words(SAID[about.relation], said, 0.1)
+    sheet.words(about.start, its_name, 0.15)
+    sheet.words(about.end, other_name, 0.15)
 
 
 def worse_copy(body: bytes, extension: str) -> bytes:
@@ -71,93 +163,11 @@ def worse_copy(body: bytes, extension: str) -> bytes:
     return _saved(smaller, quality=40, **_WRITERS[extension])
 
 
-def animation(words: str, look: str, frames: int = FRAMES) -> bytes:
-    """The words, moving down a pattern of the look, as a gif. What stands still is drawn once."""
-    seed = _seed(words, look, 3 * _SHADES + _TILES[0] * _TILES[1])
-    tiles = Image.frombytes("P", _TILES, bytes(each % _SHADES for each in seed[3 * _SHADES :]))
-    tiles.putpalette(_dark(seed[: 3 * _SHADES], seed[:3]) + b"\xff\xff\xff")
-    background = tiles.resize(ANIMATION, Image.Resampling.NEAREST)
-    lines, (left, top, right, bottom) = _stencil(words)
-    boxes = [(left, top + down, right, bottom + down + _STEP) for down in _STEPS[: frames - 1]]
-    shown = []
-    for number, box in enumerate([(0, 0, *ANIMATION), *boxes]):
-        image = background.crop(box)
-        for line, place in lines:
-            image.paste(_SHADES, (place[0] - box[0], place[1] + _STEP * number - box[1]), line)
-        shown.append((_saved(image, format="GIF", optimize=False), box[:2]))
-    return moving(shown, FRAME_MS) if frames > 1 else shown[0][0]
-
-
 def bomb() -> bytes:
     """A small PNG that claims a side of 30,000 pixels."""
     size = BOMB_SIDE.to_bytes(4) * 2
     chunks = ((b"IHDR", size + b"\x08\x02\x00\x00\x00"), (b"IDAT", compress(b"\0" * 9_000)))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*each) for each in (*chunks, (b"IEND", b"")))
-
-
-def lines_of(words: str) -> list[str]:
-    """Short lines, so that letters can be large; a long word has a line for itself."""
-    lines: list[str] = []
-    for word in words.split():
-        if lines and len(lines[-1]) + len(word) < _LONGEST_LINE:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
-
-
-def _seed(words: str, look: str, length: int) -> bytes:
-    name = f"{look} {words}".encode()
-    parts = (blake2b(name, key=bytes([part])).digest() for part in range(-(-length // 64)))
-    return b"".join(parts)[:length]
-
-
-def _dark(colours: bytes, tint: Sequence[int]) -> bytes:
-    """Tiles of one tint, dark enough for white letters."""
-    strength = np.array([60 + each // 3 for each in tint], np.uint16)
-    return (
-        (np.frombuffer(colours, np.uint8).reshape(-1, 3) * strength >> 8).astype(np.uint8).tobytes()
-    )
-
-
-def _written(
-    words: str, size: tuple[int, int], middle: tuple[float, float]
-) -> Iterator[tuple[Mask, Place]]:
-    """Each line, and where it begins if all are centred."""
-    lines = lines_of(words)
-    widest = max(map(len, lines))
-    large = min(size[0] / (0.6 * widest), size[1] / (1.3 * len(lines)), size[0] / 4)
-    masks = [np.hstack([_letter(each, int(large)) for each in line]) for line in lines]
-    top = round(middle[1] - sum(map(len, masks)) / 2)
-    for mask in masks:
-        yield mask, (round(middle[0] - mask.shape[1] / 2), top)
-        top += len(mask)
-
-
-def _stencil(words: str) -> tuple[list[tuple[Image.Image, Place]], tuple[int, int, int, int]]:
-    """The lines of an animation before they move, and what they cover."""
-    width, height = ANIMATION[0], ANIMATION[1] - _STEP * FRAMES
-    lines = list(_written(words, (width, height), (width / 2, height / 2)))
-    left, right = (min(x for _, (x, _) in lines), max(x + mask.shape[1] for mask, (x, _) in lines))
-    box = (max(left, 0), lines[0][1][1], min(right, width), lines[-1][1][1] + len(lines[-1][0]))
-    return [(Image.fromarray(mask > _HALF), place) for mask, place in lines], box
-
-
-@lru_cache(maxsize=2_048)
-def _letter(letter: str, size: int) -> Mask:
-    """As high as a line: most of a picture's time would go into shaping its letters anew."""
-    font = _font(size)
-    image = Image.new("L", (round(font.getlength(letter)), round(1.2 * size)))
-    ImageDraw.Draw(image).text((0, 0), letter, 255, font)
-    return np.asarray(image)
-
-
-@lru_cache(maxsize=256)
-def _font(size: int) -> FreeTypeFont:
-    font = ImageFont.load_default(size)
-    if not isinstance(font, FreeTypeFont):
-        raise RuntimeError("this Pillow cannot draw letters: it was built without FreeType")
-    return font
 
 
 def _saved(image: Image.Image, **how: Any) -> bytes:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ..network.reply import HTML, Reply, html_error
 from . import drawing, voice
+from .animation import ANIMATION, FRAME_MS, FRAMES, animation
 from .offers import File, Offers, author_of, chosen, identity, licence_of
 
 KINDS = {
@@ -65,14 +66,12 @@ class CutShort(Reply):
 def content(file: File) -> Content:
     """The whole file as it is at its provider. A bad one pretends to be as others are."""
     if file.kind == "audio":
-        sound = voice.morse(file.text, file.look, file.extension)
+        sound = voice.played(file.text, file.look, file.extension)
         return Content(_NO_FILE if file.flaw == "html" else sound.content, seconds=sound.seconds)
     if file.kind == "visual":
-        frames = 1 if file.flaw == "still" else drawing.FRAMES
-        seconds = drawing.FRAMES * drawing.FRAME_MS / 1000
-        return Content(
-            drawing.animation(file.text, file.look, frames), drawing.ANIMATION, seconds=seconds
-        )
+        frames = 1 if file.flaw == "still" else FRAMES
+        body = animation(file.text, file.look, frames)
+        return Content(body, ANIMATION, seconds=FRAMES * FRAME_MS / 1000)
     return _picture(file)
 
 

@@ -1,28 +1,35 @@
-"""Pictures one after the other as one gif, by joining files that are made already.
+"""Pictures one after the other as one gif.
 
-Promise: all share the palette of the first, which is as large as the gif; others may be parts of
-it. Pillow's own way compares each with the one before it, which takes longer than to compress it.
+Promise: all share one palette; the first is as large as the gif, others may be parts of it.
+Pillow's own way compares each with the one before it, which takes longer than to compress it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-_HEAD = 13  # bytes before the palette
-_FOREVER = b"!\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
-_IMAGE = b","
-_END = b";"
+from PIL import Image
+
+BITS = 6  # of a pixel: no more than 64 colours
+_LOOP = b"!\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
 
 
-def moving(stills: Sequence[tuple[bytes, tuple[int, int]]], frame_ms: int) -> bytes:
-    """Each picture, a gif itself, with the place of its upper left corner."""
-    first, _ = stills[0]
-    start = _HEAD + 3 * 2 ** ((first[10] & 7) + 1)
-    pause = b"!\xf9\x04\x04" + (frame_ms // 10).to_bytes(2, "little") + b"\x00\x00"
-    frames = (pause + _moved(still[still.index(_IMAGE, start) :], place) for still, place in stills)
-    return b"GIF89a" + first[6:start] + _FOREVER + b"".join(frames) + _END
+def moving(
+    shown: Sequence[tuple[Image.Image, tuple[int, int]]], colours: bytes, frame_ms: int
+) -> bytes:
+    """Each picture with the place of its upper left corner."""
+    first, _ = shown[0]
+    about = bytes((0x80 | (BITS - 1) << 4 | (BITS - 1), 0, 0))  # one palette for all
+    head = b"GIF89a" + _numbers(*first.size) + about + colours.ljust(3 * 2**BITS, b"\0")
+    pause = b"!\xf9\x04\x04" + _numbers(frame_ms // 10) + b"\0\0"
+    frames = (pause + _frame(image, corner) for image, corner in shown)
+    return head + (_LOOP if len(shown) > 1 else b"") + b"".join(frames) + b";"
 
 
-def _moved(image: bytes, place: tuple[int, int]) -> bytes:
-    corner = b"".join(each.to_bytes(2, "little") for each in place)
-    return _IMAGE + corner + image[5:].removesuffix(_END)
+def _frame(image: Image.Image, corner: tuple[int, int]) -> bytes:
+    place = b"," + _numbers(*corner, *image.size) + b"\0"
+    return place + bytes([BITS]) + image.tobytes("gif", "P", BITS, 0) + b"\0"
+
+
+def _numbers(*values: int) -> bytes:
+    return b"".join(value.to_bytes(2, "little") for value in values)

@@ -47,6 +47,8 @@ _EN = _words(
     "sixteen seventeen eighteen nineteen twenty twenty_one twenty_two twenty_three twenty_four "
     "twenty_five twenty_six twenty_seven twenty_eight twenty_nine thirty"
 )
+NUMBERS = tuple(word.replace("_", " ") for word in _EN)
+"""Those with a name of their own in English, from one."""
 
 
 def _german(number: int) -> str:

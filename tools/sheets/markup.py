@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from html import escape
 
 ALONE = frozenset({"img", "link", "meta"})  # have no end tag
+_HERE = re.compile(r"https?://([^/@]*@)?(localhost|127\.[\d.]+|\[::1\])(:\d*)?(/|$)", re.IGNORECASE)
 _LINK = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 
 
@@ -49,13 +50,16 @@ def escaped(text: str) -> Html:
 
 
 def outward(url: str | None, text: str) -> Html:
-    """A link to a page elsewhere; what is no such address stays text.
+    """A link to a page elsewhere; what is no such address stays text, as does one of this computer:
+    whoever answered there may be gone, or is not there where the page is read.
 
     >>> outward("javascript:alert(1)", "Ada")
+    'Ada'
+    >>> outward("http://127.0.0.1:4711/wiki/File:Ada.jpg", "Ada")
     'Ada'
     >>> outward("https://example.org/?a&b", "Ada")
     '<a href="https://example.org/?a&amp;b" rel="noopener noreferrer">Ada</a>'
     """
-    if url is None or not _LINK.fullmatch(url):
+    if url is None or not _LINK.fullmatch(url) or _HERE.match(url):
         return escaped(text)
     return element("a", text, href=url, rel="noopener noreferrer")

@@ -20,6 +20,7 @@ from .document import write
 from .page import Address, View, card, concept_page, index_page
 
 INDEX = "index.html"
+SEEDS = 8  # that have a place before the others
 LONGEST_NAME = 80
 _ODD = re.compile(r"[^a-z0-9_-]")
 
@@ -51,6 +52,21 @@ def index(
         relations.update(each.uri for each in view.relations)
         tick(1)
     return write(folder / INDEX, index_page(cards, totals | {"relation": len(relations)}))
+
+
+def around(graph: Graph, seeds: Sequence[str], count: int) -> list[str]:
+    """The seeds that have media, then their neighbours that have, the heaviest relation first, as
+    their pages lead to each other. A third of `count` is left for others."""
+    found = [seed for seed in seeds[:SEEDS] if graph.media_of([seed])]
+    enough = max(len(found), count - count // 3)
+    ends = ((each.start, each.end) for seed in found for each in graph.neighbours(seed))
+    others = dict.fromkeys(end for both in ends for end in both if end not in found)
+    for batch in batches(others, BATCH):
+        shown = graph.media_of(batch)
+        found += [each for each in batch if shown.get(each)]
+        if len(found) >= enough:
+            break
+    return found[:enough]
 
 
 def view_of(graph: Graph, concept: str) -> View:

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from ..base.files import write_all, write_whole
+from ..media.ledger_lines import BOOKS, FILES, SEARCHES
 from .volume import Member, MemberLost, Volume
 
 logger = logging.getLogger(__name__)
@@ -80,10 +81,12 @@ class Batch:
             self.erase(volume)
 
     def erase(self, volume: Volume) -> None:
-        """Its own; what lies elsewhere is not the batch's to erase."""
+        """Its own; what lies elsewhere is not the batch's to erase. Its books stay for as long as
+        it does: they say whose its files were."""
         content = self.content
         for member in volume.members if self.kind == MEDIA else ():
-            (content / member.path).unlink(missing_ok=True)
+            if member.path not in BOOKS:
+                (content / member.path).unlink(missing_ok=True)
 
     def erase_proven(self) -> None:
         """A crash may have come between the mark and the deed."""
@@ -104,6 +107,17 @@ class Batch:
         self.lost.append({"path": lost.member.path, "reason": lost.reason})
         self.save()
         return remade
+
+    def owners(self) -> list[str]:
+        """Whose files it holds, and for whom nothing was found; not those of whom a file was lost.
+        Known until it is forgotten."""
+        lost = {each["path"] for each in self.lost}
+        found: dict[str, bool] = {}  # is everything of theirs in it?
+        for book in (SEARCHES, FILES):
+            for line in lines(self.content / book):
+                is_lost = line.get("path") in lost
+                found[line["owner"]] = found.get(line["owner"], True) and not is_lost
+        return [owner for owner, is_whole in found.items() if is_whole]
 
     def save(self) -> None:
         """Another lane may drop a file meanwhile: whoever is last has written all of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,8 @@ PROXY_VARIABLE = "SHEAF_TRANSPORT_PROXY"
 SECRET_VARIABLE = "SHEAF_TRANSPORT_SECRET"  # noqa: S105
 AUTO, PROGRAM, PARAMIKO = "auto", "program", "paramiko"
 """Who speaks SSH."""
+SENDER = re.compile(r"(?!(?:before-)?[0-9a-f]{8}(?:[-/]|$))[a-z0-9][a-z0-9-]{0,31}")
+"""The name of a sender among several; not what a batch or a harvest may be called on the node."""
 TUNNEL_SCHEMES = tuple(each for each in PROXY_SCHEMES if each != "https")
 
 
@@ -27,8 +30,9 @@ class TransportSettings:
     agent: bool = False
     known_hosts: Path | None = None
     folder: str = ""
+    sender: str = ""
     volume_mb: float = bounded(500.0, above=0, most=10**6)
-    every_hours: int = 3
+    every_hours: float = 3.0
     proxy: str = ""
     jump: str = ""
     ssh: str = AUTO
@@ -44,8 +48,16 @@ class TransportSettings:
 
     @property
     def times(self) -> str:
-        """On the hour, as in a crontab."""
-        return f"0 */{self.every_hours} * * *" if self.every_hours < 24 else "0 0 * * *"
+        """On the hour or within it, as in a crontab."""
+        if self.every_hours < 1:
+            return f"*/{int(60 * self.every_hours)} * * * *"
+        return f"0 */{int(self.every_hours)} * * *" if self.every_hours < 24 else "0 0 * * *"
+
+    def place(self, folder: str) -> str:
+        """On the node: of raw, received or archive what is ours."""
+        # The folder of all may be the root of a chroot.
+        own = f"/{self.sender}" if self.sender else ""
+        return f"{self.folder.rstrip('/')}/{folder}{own}"
 
     def with_secrets(self) -> TransportSettings:
         return replace(
@@ -56,12 +68,14 @@ class TransportSettings:
         )
 
     def check(self, where: str) -> None:
-        require(1 <= self.every_hours <= 24, f"{where}every_hours must be from 1 to 24")
+        is_whole = self.every_hours.is_integer() and 1 <= self.every_hours <= 24
+        sentence = f"{where}every_hours must be a whole number from 1 to 24, or 0.25 or 0.5"
+        require(is_whole or self.every_hours in (0.25, 0.5), sentence)
         if self.host:
             self._check_node(where)
             self._check_way(where)
         else:
-            has_more = any((self.user, self.folder, self.key_file))
+            has_more = any((self.user, self.folder, self.key_file, self.sender))
             require(not has_more, f"{where}host is missing: without it media stay here")
 
     def _check_node(self, where: str) -> None:
@@ -69,6 +83,9 @@ class TransportSettings:
             require(bool(getattr(self, name)), f"{where}{name} is missing")
         has_key = self.agent or self.key_file is not None
         require(has_key, f"{where}key_file is missing: a private key, or agent = true")
+        is_name = not self.sender or SENDER.fullmatch(self.sender) is not None
+        sentence = "must be up to 32 of a-z, 0-9 and -, and not begin like the name of a batch"
+        require(is_name, f"{where}sender {sentence}")
 
     def _check_way(self, where: str) -> None:
         sentence = f"a password stands in {PROXY_VARIABLE}"

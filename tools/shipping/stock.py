@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..media.ledger import Ledger
 from .batch import Batch
 from .outbox import Outbox
+
+OnArrived = Callable[[Sequence[str]], None]
+"""Is told the owners of a batch that has arrived: the node has proven all of their files in it. It
+comes before the batch is forgotten, so that a crash in between makes it come again. It should be
+quick; what it raises ends this shipping, and it comes again with the next."""
 
 
 class Stock(Protocol):
@@ -42,11 +47,13 @@ class MediaStock:
         outbox: Outbox,
         ledger: Ledger,
         at_quiet_point: Callable[[Callable[[], None]], None],
+        on_arrived: OnArrived | None = None,
     ) -> None:
         """`at_quiet_point` does something while nobody writes into the books."""
         self.outbox = outbox
         self._ledger = ledger
         self._at_quiet_point = at_quiet_point
+        self._on_arrived = on_arrived
 
     @property
     def bytes(self) -> int:
@@ -63,3 +70,5 @@ class MediaStock:
 
     def arrived(self, batch: Batch) -> None:
         """Its files were its own: they are erased with it."""
+        if self._on_arrived is not None:
+            self._on_arrived(batch.owners())

@@ -98,6 +98,8 @@ def _reason(error: Exception) -> str:
         return f"the proxy does not help ({type(error).__name__})"
     if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
         error = next(iter(error.errors.values()))  # one for each address; it has no reason itself
+    if isinstance(error, paramiko.SSHException) and isinstance(error.__context__, EOFError):
+        error = error.__context__  # the same end, seen by whoever waited for an answer
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return one_line(str(error)).rstrip(": ") or "the connection was cut off"

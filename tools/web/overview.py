@@ -18,7 +18,7 @@ from ..reports.view import SPANS, View
 from .site import Site
 
 MOST_HOSTS = 12
-MOST_POINTS = 300
+MOST_POINTS, CLOSEST_S = 300, 0.5
 ERRORS = "failures"
 
 
@@ -149,10 +149,7 @@ def curves(site: Site) -> dict[str, Any]:
     return {
         "times": [round(each.time, 1) for each in samples],
         "series": [
-            {
-                "title": title,
-                "values": [None, *(_a_second(pair, value) for pair in pairwise(samples))],
-            }
+            {"title": title, "values": _a_second(samples, value)}
             for title, value in (*measured, failures)
         ],
     }
@@ -169,6 +166,20 @@ def _a_second(samples: Sequence[Sample], value: rates.Value) -> list[float | Non
 
 
 def _thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Not more than can be seen; the last one stays."""
-    step = -(-len(samples) // MOST_POINTS) or 1
-    return samples[::-step][::-1]
+    """Not more than can be seen, and none so close to the one before that chance alone speaks; the
+    last one stays."""
+    apart = [
+        after
+        for before, after in pairwise([None, *samples])
+        if after is not None and not _is_close(before, after)
+    ]
+    step = -(-len(apart) // MOST_POINTS) or 1
+    return apart[::-step][::-1]
+
+
+def _is_close(before: Sample | None, after: Sample) -> bool:
+    return (
+        before is not None
+        and before.run == after.run
+        and after.elapsed - before.elapsed < CLOSEST_S
+    )

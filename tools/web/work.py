@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..journal.at_work import machines_in
+from ..journal.nodes import Node
 from ..journal.pauses import slots_in
+from ..reports.nodes import remarks_on
 from .site import Site
 
 
@@ -19,6 +20,13 @@ class WorkSeen(NamedTuple):
     depth: int
     attempts: int
     seconds: int
+
+
+class NodeSeen(NamedTuple):
+    """Another machine, and what is worth knowing of it in words."""
+
+    node: Node
+    remarks: list[str]
 
 
 def work(site: Site) -> dict[str, Any]:
@@ -41,7 +49,7 @@ def work(site: Site) -> dict[str, Any]:
         "at_work": at_work,
         "ready": max(0, handed_out - len(at_work)) if view.running else 0,
         "processes": list(view.processes),
-        "machines": machines_in(site.file),
+        "nodes": [NodeSeen(each, remarks_on(each, view.now)) for each in view.nodes],
         "slots": slots_in(view.seen.facts),
         "paused_slots": view.paused_slots,
         "now": view.now,

@@ -148,7 +148,7 @@ def test_read_on_from_any_line_the_rest_comes(tmp_path: Path, way: str) -> None:
             assert chunks[-1].end == Position(len(text), len(lengths))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     pieces=st.lists(st.text("ab\n\r\t", max_size=12).map(str.encode), max_size=12),
     size=st.integers(1, 30),

@@ -163,7 +163,7 @@ def test_rows_and_faults_are_those_of_brute_force_however_lines_are_cut(
         assert sieved(chunks_of(lines, chance, has_end), wanted) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from queue import SimpleQueue
@@ -29,7 +28,7 @@ def test_a_permit_that_nobody_waits_for_is_given_back() -> None:
     member = Member(0, lambda _member, message: said.put(message), lambda _member, _why: None)
     member.start(COMMAND, hello(0))
     try:
-        member.send(Permit(99, time.monotonic() + 60))
+        member.send(Permit(99, 0.0, 60.0))
         while not isinstance(message := said.get(timeout=20), Back):
             pass
         assert message == Back(99, 0)
