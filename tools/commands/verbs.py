@@ -25,6 +25,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         **JOBS,
         "jobs": Verb("jobs", "list the jobs"),
         "init": Verb("init", "ask for contact, source, seeds and graph, and write sheaf.toml"),
+        "completion": Verb("completion", "print a script that completes commands and flags"),
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {
@@ -52,9 +53,6 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "several machines": {
         "cluster": Verb("cluster", "keys and nodes: make, add, remove, look at them"),
         "node": Verb("node", "work for a harvest on another machine"),
-    },
-    "your shell": {
-        "completion": Verb("completion", "print a script that completes commands and flags"),
     },
 }
 
