@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -71,8 +73,14 @@ def run(options: Options) -> int:
             "the way; a proxy with https is safer",
             sys.stderr,
         )
+    signal.signal(signal.SIGTERM, _end)
     page.serve()
     return 0
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """The server hears it first and hands it on when it has ended: its token goes then."""
+    raise SystemExit(0)
 
 
 def page_of(options: Options, settings: Settings) -> Page:
