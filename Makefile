@@ -35,6 +35,7 @@ check: .venv/dev ## lint, types, and who imports whom
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
+	@.venv/bin/mypy scripts/nats # two scripts without an ending would be one module
 	@.venv/bin/lint-imports --no-logo
 
 bench: .venv/dev ## side-by-side measurements (minutes), see bench/README.md

@@ -219,8 +219,11 @@ class Storm:
 
     def repeats(self) -> int:
         """Pages that were asked for more than once."""
-        asked = Counter(str(each) for each in self.world.paths)
-        return sum(number - 1 for page, number in asked.items() if "/c/" in page)
+        return sum(number - 1 for number in Counter(self.world.paths).values())
+
+    def media_repeats(self, before: int) -> int:
+        """How many more requests for media there were than without a storm."""
+        return len(self.media.paths) - before
 
 
 def _port(url: str) -> int:
@@ -259,13 +262,16 @@ def main() -> None:
         begun = time.monotonic()
         quiet = storm.quietly()
         print(f"alone: {len(quiet.finished)} in {time.monotonic() - begun:.0f} s", flush=True)
+        alone = len(media.paths)
         world.paths.clear()
+        media.paths.clear()
         begun = time.monotonic()
         storm.through(weather, 3600)
         print(f"storm: {dict(storm.happened)} in {time.monotonic() - begun:.0f} s", flush=True)
         wrong = storm.judged(quiet)
         print("identical" if not wrong else "\n".join(wrong))
-        print(f"pages asked twice: {storm.repeats()}", flush=True)
+        print(f"pages asked twice: {storm.repeats()} of {len(world.paths)}", flush=True)
+        print(f"more requests for media: {storm.media_repeats(alone)} of {alone}", flush=True)
 
 
 if __name__ == "__main__":

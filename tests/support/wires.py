@@ -61,9 +61,13 @@ class Wire:
         try:
             there, back = await asyncio.open_connection("127.0.0.1", port)
         except OSError:
-            writer.close()
+            writer.transport.abort()
             return
-        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        try:
+            await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        finally:
+            for each in (writer, back):
+                each.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -88,6 +92,7 @@ class Namespace:
         self._run("add")
         self._inside("ip", "link", "set", "lo", "up")
         self._loop = asyncio.new_event_loop()
+        self._servers: list[asyncio.Server] = []
         self._thread = Thread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
 
@@ -98,9 +103,12 @@ class Namespace:
         asyncio.run_coroutine_threadsafe(self._hang_up(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+        self._loop.close()
         self._run("delete")
 
     async def _hang_up(self) -> None:
+        for server in self._servers:
+            server.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for each in others:
             each.cancel()
@@ -126,7 +134,7 @@ class Namespace:
             with suppress(asyncio.CancelledError):
                 await wire.carry(port, reader, writer)
 
-        await asyncio.start_server(carry, sock=listener)
+        self._servers.append(await asyncio.start_server(carry, sock=listener))
 
     def _listener(self, port: int) -> socket.socket:
         """A socket that listens there, in our hands."""

@@ -22,7 +22,8 @@ class Cargo(Protocol):
     def outgoing(self, task: Task) -> Any: ...
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
-        """The records of one that is done. ValueError if that cannot be right."""
+        """The records of one that is done; of an error, what it means here, if that is another
+        one. ValueError if that cannot be right."""
 
     def lost(self, task: Task) -> None:
         """Its process is gone. What that has left of it goes, too."""
@@ -37,8 +38,8 @@ def result_of(
     try:
         if message.done is None:
             error = error_of(message.error or {})
-            cargo.incoming(task, error, message.cargo)
-            return error
+            meant = cargo.incoming(task, error, message.cargo)
+            return meant if isinstance(meant, HarvestError) else error
         done = done_of(message.done)
         _require_known(done, known)
         _require_harmless(done)

@@ -71,6 +71,7 @@ JOIN_S = 3.0  # how often a coordinator is looked for
 PENDING = "pending.db"
 
 NOTED_S = 30.0
+OPEN_S = 3.0  # nothing else is heard meanwhile
 MOST_OWNERS = 1000  # in one message
 
 Item = Message | tuple[Work, str, int] | Callable[[], None]
@@ -300,7 +301,7 @@ class Node:
     def _is_open(self, token: int) -> bool:
         """If nobody answers, it is begun: at worst that is in vain."""
         try:
-            return self._post.look_up(IS_OPEN, token) is not False
+            return self._post.look_up(IS_OPEN, token, seconds=OPEN_S) is not False
         except Unavailable:
             return True
 

@@ -44,12 +44,12 @@ class Post:
         with suppress(Broken):
             self._link.send(encoded(message))
 
-    def ask(self, worded: Callable[[int], Message]) -> Reply:
+    def ask(self, worded: Callable[[int], Message], seconds: float = ANSWER_S) -> Reply:
         number, reply = next(self._numbers), SimpleQueue[Reply]()
         self._waiting[number] = reply
         try:
             self._link.send(encoded(worded(number)))
-            return reply.get(timeout=ANSWER_S)
+            return reply.get(timeout=seconds)
         except (Empty, Broken):
             raise Unavailable("the coordinator does not answer") from None
         finally:
@@ -61,9 +61,9 @@ class Post:
         self._quickest_s = max(0.0, min(way_s, RELAXED * self._quickest_s, LONGEST_WAY_S))
         return self._quickest_s
 
-    def look_up(self, what: str, *arguments: Any) -> Any:
+    def look_up(self, what: str, *arguments: Any, seconds: float = ANSWER_S) -> Any:
         """Something that only the coordinator knows; None if it does not."""
-        answer = self.ask(lambda number: Question(number, what, list(arguments)))
+        answer = self.ask(lambda number: Question(number, what, list(arguments)), seconds)
         return answer.value if isinstance(answer, Found) else None
 
     def give_up(self) -> None:

@@ -28,7 +28,8 @@ class Scope:
         """What the error means for the harvest, and what the node is told."""
         reason = f"node {node}: {error}"
         if isinstance(error, Fatal):
-            return Interrupted(reason), Hold(stage, HELD_FOR_GOOD_S, str(error))
+            held_s = getattr(error, "delay", None) or HELD_FOR_GOOD_S
+            return Interrupted(reason), Hold(stage, held_s, str(error))
         if isinstance(error, NoRoom):
             return Interrupted(reason), Hold(stage, HELD_S, str(error))
         if not isinstance(error, Unavailable) or self._is_agreed(node, stage):

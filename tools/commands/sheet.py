@@ -1,4 +1,4 @@
-"""`python main.py sheet`: a page of one concept with its media, or of the seeds and the latest ones."""
+"""`python main.py sheet`: a page of a concept with its media, or of the seeds and latest ones."""
 
 from __future__ import annotations
 

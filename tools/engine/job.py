@@ -270,7 +270,7 @@ class Job:
         return None
 
     def lost(self, owners: Sequence[str]) -> None:
-        """The files of these are gone with the node that had them: its store holds none of them."""
+        """Their files are gone with the node that had them: its store holds none of them."""
 
     # --- how far it is ---------------------------------------------------------------------
 
@@ -281,8 +281,7 @@ class Job:
         """For whom, while somebody else is worked with, in a few words; "" for nobody."""
         return ""
 
-    def begun_bytes(self) -> int:
-        """Of files that belong to unfinished tasks."""
+    def begun_bytes(self) -> int:  # of files of unfinished tasks
         return 0
 
     def metrics(self) -> Mapping[str, Metric]:

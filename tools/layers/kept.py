@@ -12,18 +12,20 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..archive.answer import Answered, exchange_of
 from ..archive.origin import Origin
 from ..archive.record import Place, mime_of, pack
 from ..archive.store import Archive
+from ..archive.travelling import is_mime, packed_of, packed_said
 from ..base.sqlite import reading
-from ..documents.address import host_of, identity
+from ..documents.address import absolute, host_of, identity
 from ..errors import StopHarvest
 from ..network.response import Response
 
 FOLDER, INDEX = "archive", "kept.db"
+LONGEST_TIME = 40  # characters
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answer (
     request TEXT NOT NULL, digest TEXT NOT NULL, address TEXT NOT NULL, time TEXT NOT NULL,
@@ -73,6 +75,33 @@ def answer_of(request: str, response: Response, asked_at: float) -> Answer:
     domain, mime = host_of(identity(response.url)), mime_of(response.headers)
     answered = Answered(domain, response.url, moment, response.status, mime, packed)
     return Answer(request, answered)
+
+
+def table_of(answer: Answer) -> dict[str, Any]:
+    """As it travels; its request is known where it comes."""
+    of = answer.answered
+    about = {"address": of.address, "time": of.time, "status": of.status, "mime": of.mime}
+    return {**about, "packed": packed_said(of.packed)}
+
+
+def answer_told(request: str, said: Any, most: int) -> Answer:
+    """What a stranger says was answered, in at most so many bytes; ValueError if that cannot be
+    right. The domain names a file: it is that of the address, whatever he says."""
+    try:
+        address, moment, status, mime = (said[key] for key in ("address", "time", "status", "mime"))
+        packed = packed_of(said["packed"], most)
+    except (TypeError, KeyError):
+        raise ValueError("no answer") from None
+    if not isinstance(address, str) or absolute(address) is None:
+        raise ValueError("an answer without an address")
+    if not isinstance(moment, str) or len(moment) > LONGEST_TIME:
+        raise ValueError("an answer without its time")
+    if datetime.fromisoformat(moment).tzinfo is None:
+        raise ValueError("an answer without its time")
+    if type(status) is not int or not 100 <= status <= 999 or not is_mime(mime):
+        raise ValueError("an answer without its status or type")
+    domain = host_of(identity(address))
+    return Answer(request, Answered(domain, address, moment, status, mime, packed))
 
 
 def kept_in(state: Path) -> Iterator[KeptAnswer]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.text import ago, date, plain, size
+from ..base.text import ago, duration, plain, size
 from ..journal.nodes import Node
 from .tables import Row, beside, table
 
 MOST_LINES = 8
-HEAD = ("", "at work", "places", "per min", "asked", "came", "no name", "no line", "free", "since")
+HEAD = ("", "at work", "per min", "asked", "came", "failed", "free", "for")
 
 
 def section(nodes: Sequence[Node], now: float) -> list[str]:
     """Of a report; none if there are no nodes."""
     if not nodes:
         return []
-    rows: list[Row] = [HEAD, *(_row(each) for each in nodes)]
+    rows: list[Row] = [HEAD, *(_row(each, now) for each in nodes)]
     remarks = [f"  {remark}" for each in nodes for remark in remarks_on(each, now)]
     return [*beside("Nodes", table(rows)), *remarks]
 
@@ -58,10 +58,11 @@ def _line(name: str, nodes: Sequence[Node]) -> str:
     return ", ".join([f"{name}: {at_work} of {places} at work", f"{done:,}/min", *more])
 
 
-def _row(each: Node) -> Row:
-    since = "silent" if each.since is None else date(each.since)
+def _row(each: Node, now: float) -> Row:
+    """What failed are names that could not be looked up, and connections."""
+    since = "silent" if each.since is None else duration(max(0.0, now - each.since))
     free = "" if each.free_bytes is None else size(each.free_bytes)
-    failed = f"{each.failed_names:,}", f"{each.failed_connections:,}"
+    failed = f"{each.failed_names:,} + {each.failed_connections:,}"
+    at_work = f"{each.at_work:,} of {each.places:,}"
     asked = f"{each.requests:,}", size(each.bytes)
-    numbers = f"{each.at_work:,}", f"{each.places:,}", f"{each.per_minute:,}"
-    return plain(each.name), *numbers, *asked, *failed, free, since
+    return plain(each.name), at_work, f"{each.per_minute:,}", *asked, failed, free, since
