@@ -18,7 +18,8 @@ ROOMS = {room: (int(number), kind, sentence) for number, room, kind, sentence in
 PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kind == "/"}
 PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened", "plan"}
 PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser", "abroad_of", "staff_of"}
-"""What every command, format, kind of media, job, server, parser has: one takes another's place."""
+"""What every command, format, kind of media, job, server, parser has: one takes
+another's place."""
 WALKS = TEXT.partition("## Eight walks")[2].partition("\n## ")[0]
 
 

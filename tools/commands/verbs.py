@@ -25,6 +25,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         **JOBS,
         "jobs": Verb("jobs", "list the jobs"),
         "init": Verb("init", "ask for contact, source, seeds and graph, and write sheaf.toml"),
+        "completion": Verb("completion", "print a script that completes commands and flags"),
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {
@@ -39,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "what was harvested": {
         "credits": Verb("credits", "print who made the files of a concept, or of everything"),
         "sheet": Verb("sheet", "write a page to look at: a concept with its media"),
+        "stats": Verb("stats", "tell coverage, licences, providers and degrees in figures"),
         "export": Verb("export", "write the graph as files for other tools"),
         "copy": Verb("copy", "copy a graph into another one"),
         "clear": Verb("clear", "empty the graph, after you typed its name"),
@@ -51,9 +53,6 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "several machines": {
         "cluster": Verb("cluster", "keys and nodes: make, add, remove, look at them"),
         "node": Verb("node", "work for a harvest on another machine"),
-    },
-    "your shell": {
-        "completion": Verb("completion", "print a script that completes commands and flags"),
     },
 }
 

@@ -10,6 +10,7 @@ from ..engine.harvest import Request
 from ..errors import UsageError
 from ..journal.instance import ask_running
 from ..journal.pauses import slots_in
+from . import graph_data
 from .failed import is_known, texts_of
 from .site import Site
 
@@ -62,9 +63,21 @@ def _ask(site: Site, verb: Literal["pause", "resume"], said: Said) -> str:
     return f"asked {stage} {worker or ''}".strip() + f" to {verb}"
 
 
+def judge(site: Site, said: Said) -> str:
+    """A file, good or bad."""
+    return graph_data.judge_file(site.explorer, said)
+
+
+def count(site: Site, said: Said) -> str:
+    site.explorer.count()
+    return "counting: the figures are on this page when it is done"
+
+
 ACTIONS: Mapping[str, Callable[[Site, Said], str]] = {
     "pause": pause,
     "resume": resume,
     "stop": stop,
     "retry": retry_failed,
+    "judge": judge,
+    "count": count,
 }

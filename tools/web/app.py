@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ..errors import HarvestError
-from . import crawl_routes, file_routes
+from . import crawl_routes, file_routes, graph_routes
 from .access import Access
 from .actions import ACTIONS
 from .guard import Guard
@@ -61,6 +61,7 @@ class Web:
             Route("/static/{name:path}", static),
             *file_routes.routes_of_files(self.site),
             *crawl_routes.routes_of_crawl(self),
+            *graph_routes.routes_of_graph(self),
         ]
         errors: Mapping[Any, Any] = {HarvestError: self.trouble, HTTPException: self.http_error}
         return Guard(Starlette(routes=routes, exception_handlers=errors), self.access)

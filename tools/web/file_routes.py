@@ -6,8 +6,7 @@ media folder, as the type that was recorded, and a browser runs nothing of it.
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -16,13 +15,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from ..base.sqlite import reading
-from ..graphs.open import is_embedded, sqlite_path
-from ..sheets.album import TYPES
+from ..errors import HarvestError
+from ..sheets.album import FILE_BYTES, PICTURES, NotShown, smaller
+from .data.media_file import Found, by_path
 from .site import Site
 
 HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-control": "no-cache"}
-RECORD = "SELECT kind, mime FROM media WHERE path = ?"
+SIDE = 320  # pixels of a small picture
+SMALL_BYTES = 40_000  # a file below that needs no smaller copy
+KEPT = 512  # small pictures, some kilobytes each
 
 
 def routes_of_files(site: Site) -> list[Route]:
@@ -32,29 +33,35 @@ def routes_of_files(site: Site) -> list[Route]:
             raise HTTPException(404)
         return FileResponse(found[0], media_type=found[1], headers=HEADERS)
 
-    return [Route("/file/{path:path}", file)]
+    async def thumb(request: Request) -> Response:
+        found = await run_in_threadpool(_found, site, request.path_params["path"])
+        if found is None or found.mime not in PICTURES:
+            raise HTTPException(404)
+        if found.bytes <= SMALL_BYTES or found.bytes > FILE_BYTES:
+            return FileResponse(found.place, media_type=found.mime, headers=HEADERS)
+        try:
+            made = await run_in_threadpool(_small, found.place, found.file.media.sha256)
+        except (NotShown, OSError):
+            raise HTTPException(404) from None
+        return Response(made, media_type="image/webp", headers=HEADERS)
+
+    return [Route("/file/{path:path}", file), Route("/thumb/{path:path}", thumb)]
 
 
 def lookup(site: Site, path: str) -> tuple[Path, str] | None:
     """Where it lies and of which type it is, if the graph knows it by this very name."""
-    settings = site.sources.settings
-    record = _record(settings.graph_url, path)
-    if record is None:
-        return None
-    kind, mime = record
-    folder: Path = settings.media.resolve()
-    place = (folder / path).resolve()
-    if not place.is_relative_to(folder) or not place.is_file():
-        return None
-    return place, mime if mime in TYPES.get(kind, ()) else "application/octet-stream"
+    found = _found(site, path)
+    return None if found is None else (found.place, found.mime)
 
 
-def _record(url: str, path: str) -> tuple[str, str] | None:
-    if not is_embedded(url) or not sqlite_path(url).exists():
-        return None
+def _found(site: Site, path: str) -> Found | None:
     try:
-        with closing(reading(sqlite_path(url))) as db:
-            found: tuple[str, str] | None = db.execute(RECORD, (path,)).fetchone()
-            return found
-    except sqlite3.Error:
+        return by_path(site.explorer.reader, site.explorer.media, path)
+    except HarvestError:  # there is no graph yet
         return None
+
+
+@lru_cache(KEPT)
+def _small(place: Path, _sha256: str) -> bytes:
+    """The first picture of a gif; decoded once, then kept by its content."""
+    return smaller(place.read_bytes(), SIDE)

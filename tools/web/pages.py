@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from . import crawl, failed, log_file, overview, refused, runs, work
+from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
+from .explorer import Explorer
 from .site import Site
 
 Query = Mapping[str, str]
@@ -66,11 +67,20 @@ def crawled(site: Site, query: Query) -> dict[str, Any]:
     return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
 
 
+def of_graph(data: Callable[[Explorer, Query], dict[str, Any]]) -> Data:
+    return lambda site, query: data(site.explorer, query)
+
+
 PAGES = (
     Page("overview", "Overview", lambda site, query: overview.overview(site)),
     Page("work", "Work", lambda site, query: work.work(site)),
     Page("failed", "Failed", failures),
     Page("refused", "Refused", lambda site, query: refused.refused(site), jobs=("conceptnet",)),
+    Page("search", "Search", of_graph(graph_data.searched), is_live=False, jobs=("conceptnet",)),
+    Page("media", "Gallery", of_graph(graph_data.files), is_live=False, jobs=("conceptnet",)),
+    Page("path", "Paths", of_graph(graph_data.ways), is_live=False, jobs=("conceptnet",)),
+    Page("stats", "Figures", of_graph(graph_data.figures), is_live=False, jobs=("conceptnet",)),
+    Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),

@@ -96,6 +96,7 @@ class PageServer:
             with _token_file(self.site.state, access.token):
                 self.ready(f"{self.listening.address(port)}/?token={access.token}")
                 asyncio.run(self._run(server, opened))
+        self.site.close()
         if self.listening.socket_file is not None:
             self.listening.socket_file.unlink(missing_ok=True)
 

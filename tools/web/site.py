@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.seldom import Seldom
 from ..engine.job import Description
@@ -15,6 +16,9 @@ from ..errors import HarvestError, StateDamaged
 from ..reports.view import STRANGER, View, view_of
 from .log_file import has_ended
 from .newest import NewFile, newest_files
+
+if TYPE_CHECKING:
+    from .explorer import Explorer
 
 T = TypeVar("T")
 
@@ -56,6 +60,17 @@ class Site:
         self._stored = Seldom(self._ask_store, STORED_S)
         folder = getattr(self.sources.settings, "media", None)
         self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        """The graph, for the pages that show it."""
+        from .explorer import Explorer
+
+        return Explorer(self)
+
+    def close(self) -> None:
+        if "explorer" in self.__dict__:
+            self.explorer.close()
 
     @property
     def file(self) -> Path:

@@ -10,7 +10,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..base.text import ago, amount, date, duration, pace, size
+from ..media.credits import attribution, licence_name
 from ..sheets.document import text_of
+from ..uri import is_external
+from .data.wording import phrase
+from .graph_data import address as with_query
 
 FOLDER = Path(__file__).with_name("templates")
 
@@ -35,8 +39,17 @@ def environment() -> Environment:
         "signed": lambda number: f"{number:+,}",
         "cell": _cell,
         "part_of_url": lambda text: quote(str(text), safe="/"),
+        "leads_outward": lambda text: bool(text) and is_external(text),
+        "credit": attribution,
+        "licence": licence_name,
     }
-    made.globals |= {"ago": ago, "share": share, "grade": grade}
+    made.globals |= {
+        "with_query": with_query,
+        "phrase": phrase,
+        "ago": ago,
+        "share": share,
+        "grade": grade,
+    }
     return made
 
 
