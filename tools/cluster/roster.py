@@ -62,7 +62,8 @@ class Roster:
         """It works for us now; or why it does not."""
         with self._lock:
             known = self._nodes.get(name)
-            if known is not None and known.join.session != join.session and not known.is_silent:
+            is_other = known is not None and known.join.home != join.home
+            if known is not None and is_other and not known.is_silent:
                 return (
                     f"another process uses the key of {name} now: give each node a key of its own "
                     "(python main.py cluster add NAME)"
