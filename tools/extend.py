@@ -134,8 +134,8 @@ class Extender:
             self._drafts.save(draft)
             raise
         self._drafts.deliver(draft)
-        tally = Counter(f"media {each.kind} {each.provider}" for each in draft.media)
-        return Done("finished", records=attachment(draft, attempt.text), tally=tally)
+        records = attachment(draft, attempt.text)
+        return Done("finished", records=records, tally=counted(draft.media))
 
     def begun(self) -> Sequence[str]:
         return self._drafts.begun()
@@ -269,6 +269,11 @@ class Extender:
 
 def _sooner(one: Unavailable, other: Unavailable | None) -> Unavailable:
     return one if other is None or (one.delay or 0.0) < (other.delay or 0.0) else other
+
+
+def counted(media: Iterable[Media]) -> Counter[str]:
+    """By kind and provider."""
+    return Counter(f"media {each.kind} {each.provider}" for each in media)
 
 
 def attachment(draft: Draft, text: str, moment: str = "") -> Attachment:

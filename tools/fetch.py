@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from .add import Entity, Page, Relation, endpoints
@@ -36,10 +36,14 @@ class Fetcher:
     def __call__(self, task: Task) -> Done:
         listed = self._source.page(task.uri)
         kept = [each for each in listed if self._keeps(task.uri, each)]
+        return self.done(task, kept, {} if kept else self._too_light(task.uri, listed))
+
+    def done(self, task: Task, kept: Sequence[Relation], tally: Mapping[str, int]) -> Done:
+        """What follows from the relations of a page, whoever has fetched it."""
         concepts = endpoints(kept)
         # The source knows it: it is in the graph even if nothing else of its page is.
         page = Page([Entity.of(each) for each in dict.fromkeys([task.uri, *concepts])], kept)
-        tally = {KEPT: len(kept)} if kept else self._too_light(task.uri, listed)
+        tally = {KEPT: len(kept)} if kept else tally
         if self._depth is not None and task.depth >= self._depth:
             concepts = []
         found = [Found(task.stage.name, concepts)]

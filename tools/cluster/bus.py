@@ -104,13 +104,14 @@ class Bus:
         return self._client
 
     def close(self) -> None:
-        if self._thread.ident is None or not self._loop.is_running():
-            return
-        if self._client is not None:
-            with suppress(Exception):
-                self.call(self._client.close(), 5.0)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5.0)
+        if self._loop.is_running():
+            if self._client is not None:
+                with suppress(Exception):
+                    self.call(self._client.close(), 5.0)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(5.0)
+        if not self._loop.is_running():
+            self._loop.close()
 
     # --- its own thread --------------------------------------------------------------------
 

@@ -13,6 +13,11 @@ from .wire import done_of, error_of
 
 logger = logging.getLogger(__name__)
 
+
+class NotRight(RetryLater):
+    """What somebody brought of a task that cannot be what it found."""
+
+
 MOST_COUNTS, LARGEST_COUNT, LONGEST_COUNT = 1000, 10**9, 300
 
 
@@ -47,7 +52,7 @@ def result_of(
         return kept if isinstance(kept, Done) else done_of(message.done, kept)
     except ValueError as error:
         logger.error("uri=%r: %s", task.uri, error)
-        return RetryLater(f"who worked on it answered what cannot be right: {error}")
+        return NotRight(f"who worked on it answered what cannot be right: {error}")
     except Exception as error:  # what was brought cannot be kept
         return error
 

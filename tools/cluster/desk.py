@@ -57,7 +57,7 @@ LONGEST_LINE = 2000
 class Office(Protocol):
     """Whom the desk works for."""
 
-    def brought(self, node: str, message: Result) -> None: ...
+    def brought(self, node: str, message: Result) -> str | None: ...
     def tell(self, node: str, message: Message) -> None: ...
     def changed(self) -> None: ...
     def heard_of(self, node: str) -> None: ...
@@ -109,10 +109,13 @@ class Desk:
     # --- the bus's thread: nothing here waits ----------------------------------------------
 
     def _said(self, message: Msg) -> None:
-        self._inbox.put((speaker(message.subject), message.data))
+        if node := speaker(message.subject):
+            self._inbox.put((node, message.data))
 
     def _turn(self, message: Msg) -> None:
         node = speaker(message.subject)
+        if not node or self._roster.is_sent_away(node):
+            return
         try:
             asked = decoded(unpacked(message.data))
         except Malformed as error:
@@ -141,10 +144,13 @@ class Desk:
                 logger.exception("node %s", node)
 
     def _heard(self, node: str, message: Message) -> None:
+        if self._roster.is_sent_away(node) and not isinstance(message, Introduction):
+            return
         match message:
             case Result():
                 self._count(message.traffic)
-                self._office.brought(node, message)
+                if (wrong := self._office.brought(node, message)) is not None:
+                    raise Malformed(wrong)
             case Pulse():
                 self._pulse(node, message)
             case Question(number, what, arguments):
@@ -217,9 +223,9 @@ class Desk:
             return
         seen.faults += 1
         if seen.faults == MOST_FAULTS:
-            reason = f"it has said {MOST_FAULTS} things that cannot be right, the last: {why}"
+            reason = f"it has said {MOST_FAULTS} things that cannot be right, the last: {why[:300]}"
             logger.error("node %s is sent away: %s", node, reason)
-            seen.agreed.clear()
+            self._roster.send_away(node, reason)
             self._office.tell(node, Refused(seen.join.session, reason))
             self._office.changed()
 

@@ -14,6 +14,7 @@ from threading import Lock
 
 from ..engine.executor import Verdict
 from ..engine.stage import Task
+from .wire import Malformed
 
 MOST_VERDICTS = 20_000
 
@@ -41,10 +42,13 @@ class HandedOut:
             given = self._given[task.token] = Given(task, at, came_from=came_from)
         return given
 
-    def claim(self, token: int, node: str) -> tuple[Given | None, bool]:
-        """The task of this token, whose result this node brings; and whether it is the first."""
+    def claim(self, token: int, node: str, stage: str, uri: str) -> tuple[Given | None, bool]:
+        """The task of this token, whose result this node brings; and whether it is the first.
+        Malformed if the token is that of another task."""
         with self._lock:
             given = self._given.get(token)
+            if given is not None and (given.task.stage.name, given.task.uri) != (stage, uri):
+                raise Malformed("a result with the token of another task")
             is_first = given is not None and not given.came_from
             if given is not None and is_first:
                 given.came_from = node

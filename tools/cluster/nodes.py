@@ -216,8 +216,8 @@ class NodeExecutor:
         with self._pools.changed:
             self._pools.changed.notify_all()
 
-    def brought(self, node: str, message: Result) -> None:
-        self._results.brought(node, message)
+    def brought(self, node: str, message: Result) -> str | None:
+        return self._results.brought(node, message)
 
     def heard_of(self, node: str) -> None:
         if (seen := self.roster[node]) is not None:

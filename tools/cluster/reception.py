@@ -29,7 +29,7 @@ class Reception:
         self._log_level = log_level
 
     def join(self, name: str, join: Introduction) -> Welcome | Wait | Refused:
-        if (why := _unfit(join)) is not None:
+        if (why := self._roster.why_sent_away(name) or _unfit(join)) is not None:
             logger.warning("node %s is refused: %s", name, why)
             return Refused(join.session, why)
         if (why := self._roster.enter(name, join)) is not None:

@@ -14,7 +14,7 @@ from ..engine.executor import Answer, Came, Verdict
 from ..engine.pools import Pools
 from ..engine.stage import Done, Stage
 from .abroad import Abroad
-from .cargo import result_of
+from .cargo import NotRight, result_of
 from .handed_out import Given, HandedOut
 from .messages import Judged, Message, Result
 from .roster import Roster
@@ -43,19 +43,21 @@ class Results:
     def open(self, came: Came, pools: Pools) -> None:
         self._came, self._pools = came, pools
 
-    def brought(self, node: str, message: Result) -> None:
-        given, is_first = self._out.claim(message.token, node)
+    def brought(self, node: str, message: Result) -> str | None:
+        """What is wrong with it, if anything is."""
+        given, is_first = self._out.claim(message.token, node, message.stage, message.uri)
         if given is not None and is_first:
-            self._hand_in(node, given, message)
-        elif given is not None:  # it is being stored: the verdict comes then
+            return self._hand_in(node, given, message)
+        if given is not None:  # it is being stored: the verdict comes then
             if given.came_from != node:
                 self._judge(node, message.token, "stale")
         elif (verdict := self._out.verdict(message.token, node)) is not None:
             self._judge(node, message.token, verdict)
         elif (orphan := self._adopted(node, message)) is not None:
-            self._hand_in(node, orphan, message)
+            return self._hand_in(node, orphan, message)
         else:
             self._judge(node, message.token, self._verdict_of_store(node, message))
+        return None
 
     def _adopted(self, node: str, message: Result) -> Given | None:
         """Its lease is gone with an earlier life or a broken connection, and nobody has begun it
@@ -78,22 +80,24 @@ class Results:
             is_stored = False
         return "settled" if is_stored else "stale"
 
-    def _hand_in(self, node: str, given: Given, message: Result) -> None:
+    def _hand_in(self, node: str, given: Given, message: Result) -> str | None:
         task, seen = given.task, self._roster[node]
         task.holder = task.holder or node
         cargo = self._abroad.cargoes[task.stage.name]
-        result = result_of(task, message, cargo, self._known)
-        has_files = cargo.has_files(message.cargo)
+        result = brought = result_of(task, message, cargo, self._known)
+        is_wrong = isinstance(brought, NotRight)
+        has_files = not is_wrong and cargo.has_files(message.cargo)
         if isinstance(result, Done):
             self._scope.answered(task.stage.name)
             if seen is not None:
                 seen.done.add()
             result = replace(result, kept_at=node if has_files else "")
         else:
-            result, hold = self._scope.judged(node, task.stage.name, result)
+            result, hold = self._scope.judged(node, task, result)
             if hold is not None:
                 self._tell(node, hold)
         self._came(task.token, node, result, self._answer(node, given, message, has_files))
+        return str(brought) if is_wrong else None
 
     def _answer(self, node: str, given: Given, message: Result, has_files: bool) -> Answer:
         def answer(verdict: Verdict) -> None:

@@ -53,6 +53,7 @@ class Roster:
     def __init__(self) -> None:
         self._lock = Lock()
         self._nodes: dict[str, Seen] = {}
+        self._sent_away: dict[str, str] = {}  # and why
         self.custody: Custody | None = None
 
     def __getitem__(self, name: str) -> Seen | None:
@@ -74,6 +75,19 @@ class Roster:
             else:
                 known.join, known.heard, known.heard_at = join, time.monotonic(), now
         return None
+
+    def send_away(self, name: str, why: str) -> None:
+        """As long as this coordinator lives."""
+        with self._lock:
+            self._sent_away[name] = why
+            seen = self._nodes[name]
+            seen.agreed, seen.places, seen.tokens = {}, {}, frozenset()
+
+    def is_sent_away(self, name: str) -> bool:
+        return name in self._sent_away
+
+    def why_sent_away(self, name: str) -> str | None:
+        return self._sent_away.get(name)
 
     def agree(self, name: str, agreed: Agreed) -> None:
         with self._lock:
@@ -154,8 +168,12 @@ class Roster:
             free if isinstance(free, int) else None,
             owners.get(seen.name, 0),
             held[:500] if isinstance(held, str) else "",
-            "; ".join(f"{stage}: {why}" for stage, why in seen.refused.items())[:500],
+            self._why_refused(seen)[:500],
         )
+
+    def _why_refused(self, seen: Seen) -> str:
+        refused = (f"{stage}: {why}" for stage, why in seen.refused.items())
+        return self._sent_away.get(seen.name) or "; ".join(refused)
 
 
 def _numbers(table: Table) -> dict[str, int]:

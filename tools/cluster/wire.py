@@ -20,6 +20,7 @@ LARGEST = 8 * 2**20  # bytes of a message
 LONGEST_TEXT = 100_000
 LONGEST_NOTE = 4 * 2**20  # of what was found: a form may carry that much along
 LARGEST_NUMBER = 2**63 - 1
+LONGEST_DELAY_S = 7 * 86_400.0
 
 
 class Malformed(ValueError):
@@ -125,7 +126,7 @@ def done_of(table: Table, records: object = None) -> Done:
     """Malformed if it is none."""
     try:
         to, reason = table["to"], table["reason"]
-        found = [_found(each) for each in table["found"]]
+        found = [_found(each) for each in _list(table["found"])]
         tally, facts = table["tally"], table["facts"]
     except (KeyError, TypeError, ValueError):
         raise Malformed("a result that is none") from None
@@ -151,6 +152,12 @@ def _found(fields: list[Any]) -> Found:
 
 def _is_note(value: object) -> bool:
     return value is None or (isinstance(value, str) and len(value) <= LONGEST_NOTE)
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError
+    return value
 
 
 def _all_of(table: object, hint: object) -> bool:
@@ -185,6 +192,8 @@ def error_of(table: Table) -> HarvestError:
         raise Malformed("an error that is none") from None
     if not (is_of(text, str) and is_of(delay, float | None) and is_of(status, int | None)):
         raise Malformed("an error that is none")
+    if delay is not None:
+        delay = min(max(delay, 0.0), LONGEST_DELAY_S)
     error = found.__new__(found)  # some of them word their text themselves
     Exception.__init__(error, text)
     vars(error).update(delay=delay, status=status)

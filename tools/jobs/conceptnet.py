@@ -89,7 +89,8 @@ class ConceptnetJob(Job):
             self.workers: Mapping[str, Worker] = {"fetch": self.streamer}
         else:
             self.source = self._source(wanted)
-            self.workers = {"fetch": Fetcher(self.source, wanted, settings.depth, ground)}
+            self.fetcher = Fetcher(self.source, wanted, settings.depth, ground)
+            self.workers = {"fetch": self.fetcher}
         if settings.extend.is_wanted:
             self.workers = {
                 **self.workers,

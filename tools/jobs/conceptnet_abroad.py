@@ -14,12 +14,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..add import KINDS, Attachment, Entity, Graph, Media, Page, Relation, endpoints
+from ..add import KINDS, Attachment, Graph, Media, Relation
 from ..base.config import table_of
 from ..cluster.abroad import Abroad, Plain
-from ..conceptnet.rules import Filter
+from ..conceptnet.rules import TOO_LIGHT, Filter
 from ..engine.stage import Done, Found, Task
 from ..errors import HarvestError, UsageError
+from ..extend import counted
+from ..fetch import Fetcher
 from ..media.drafts import Drafts, draft_of
 from ..network.guard import host_named
 from ..network.limits import Limits, merged
@@ -44,7 +46,7 @@ def abroad_of(job: ConceptnetJob, settings: Settings, graph: Graph, wanted: Filt
     check_own_hosts(settings)
     cargoes: dict[str, Any] = {}
     if settings.source_file is None:
-        cargoes["fetch"] = PageCargo(wanted)
+        cargoes["fetch"] = PageCargo(wanted, job.fetcher)
     if "extend" in job.workers:
         cargoes["extend"] = FileCargo(job.drafts, graph)
     if not cargoes:
@@ -109,10 +111,11 @@ def check_own_hosts(settings: Settings) -> None:
 
 
 class PageCargo(Plain):
-    """The relations of a page; everything else follows from them."""
+    """The relations of a page; everything else follows from them, as `fetcher` says."""
 
-    def __init__(self, wanted: Filter) -> None:
+    def __init__(self, wanted: Filter, fetcher: Fetcher) -> None:
         self._wanted = wanted
+        self._fetcher = fetcher
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
         if not isinstance(result, Done):
@@ -120,12 +123,14 @@ class PageCargo(Plain):
         if not isinstance(cargo, list):
             raise ValueError("what was found is no page")
         kept = [self._relation(task.uri, each) for each in cargo]
-        concepts = endpoints(kept)
-        allowed = {"fetch": set(concepts), "extend": {each.uri for each in kept}}
+        light = {TOO_LIGHT: result.tally[TOO_LIGHT]} if TOO_LIGHT in result.tally else {}
+        own = self._fetcher.done(task, kept, light)
+        if (result.to, result.reason, result.tally) != (own.to, None, own.tally):
+            raise ValueError("what was found leads elsewhere")
+        allowed = {group.stage: set(group.uris) for group in own.found}
         for group in result.found:
             _require_plain(group, allowed.get(group.stage, set()))
-        entities = [Entity.of(each) for each in dict.fromkeys([task.uri, *concepts])]
-        return Page(entities, kept)
+        return own.records
 
     def _relation(self, concept: str, fields: Any) -> Relation:
         if not isinstance(fields, list) or len(fields) != len(Relation._fields):
@@ -169,9 +174,11 @@ class FileCargo(Plain):
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
         if isinstance(result, Done):
-            if result.found or result.to != "finished":
+            found = attachment_of(task.uri, cargo)
+            leads = (result.to, result.reason, list(result.found), result.tally)
+            if leads != ("finished", None, [], counted(found.media)):
                 raise ValueError("what was found leads elsewhere")
-            return attachment_of(task.uri, cargo)
+            return found
         if isinstance(cargo, dict) and isinstance(cargo.get("draft"), dict):
             draft = draft_of(cargo["draft"])
             if draft.owner != task.uri or draft.media:
@@ -214,11 +221,21 @@ def _file(owner: str, fields: Any) -> Media:
     if not isinstance(each.sha256, str) or not HASH.fullmatch(each.sha256):
         raise ValueError("what was found has no hash")
     texts = (getattr(each, name) for name in (*TEXTS, *MORE_TEXTS))
-    numbers = (each.bytes, each.width or 0, each.height or 0, each.duration or 0)
-    are_numbers = all(type(n) in (int, float) and 0 <= n < 2**53 for n in numbers)
-    if not are_numbers or not all(text is None or _is_text(text) for text in texts):
+    are_numbers = (
+        _is_number(each.bytes, int)
+        and (each.width is None or _is_number(each.width, int))
+        and (each.height is None or _is_number(each.height, int))
+        and (each.duration is None or _is_number(each.duration, int, float))
+    )
+    are_texts = _is_text(each.mime) and all(text is None or _is_text(text) for text in texts)
+    if not are_numbers or not are_texts:
         raise ValueError("what was found is no file")
     return each
+
+
+def _is_number(value: object, *kinds: type) -> bool:
+    """As it is stored: not what is only as good as none."""
+    return type(value) in kinds and 0 <= value < 2**53  # type: ignore[operator]
 
 
 def _is_text(value: object) -> bool:
@@ -230,7 +247,7 @@ SEARCH: Mapping[str, Callable[[Any], bool]] = {
     "text": _is_text,
     "time": _is_text,
     "asked": lambda value: _are_texts(value),
-    "kept": lambda value: isinstance(value, dict) and set(value) <= set(KINDS),
+    "kept": lambda value: _are_counts(value),
     "refused": lambda value: _are_tables(value),
     "links": lambda value: _are_tables(value),
 }
@@ -242,6 +259,11 @@ def _search(owner: str, table: Any) -> dict[str, Any]:
     if not all(is_good(table[name]) for name, is_good in SEARCH.items()):
         raise ValueError("what was found says not how")
     return table
+
+
+def _are_counts(value: Any) -> bool:
+    is_table = isinstance(value, dict) and set(value) == set(KINDS)
+    return is_table and all(_is_number(number, int) for number in value.values())
 
 
 def _are_texts(value: Any) -> bool:
