@@ -20,7 +20,6 @@ from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import UsageError
 from ..network.hosts import Hosts
-from ..network.limits import Limits
 from ..pages.brought import Brought
 from ..pages.page import HostNews
 from ..pages.table import PageTable
@@ -50,15 +49,14 @@ def abroad_of(
     traps: HostTraps,
 ) -> Abroad:
     require_no_secrets(settings)
-    limits, questions = job.client.limits, Questions(table)
+    questions = Questions(table)
     checks = Checks(Wishes.of(settings, drop), table)
     return Abroad(
         job.harvest_id,
         job.description.name,
         setup_of(settings, crawl),
         {STAGE: DownloadCargo(checks, HostReports(hosts), questions, traps)},
-        limits if isinstance(limits, Limits) else None,
-        job.client.traffic,
+        traffic=job.client.traffic,
         questions=questions.all(),
         advice=advice(settings),
     )
@@ -85,7 +83,6 @@ def setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
         "trusted": sorted({*crawl.hosts}),
         "plain": sorted(crawl.plain),
         "extracts": bool(settings.pages.extract),
-        "per_node": sorted(settings.cluster.per_node),
     }
 
 
