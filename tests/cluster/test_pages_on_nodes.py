@@ -241,6 +241,9 @@ def test_headers_and_cookies_of_the_user_stay_on_one_machine(
     said = cluster.log("coordinator")
     assert "pages.headers_file is a secret of this computer" in said
     assert "start it without --cluster" in said and "of the user alone" not in said
+    cluster.rewrite(OWN)
+    assert cluster.run("--sample") == 2
+    assert "the built-in site is on this computer alone" in cluster.log("coordinator")
 
 
 EXTRACT = """

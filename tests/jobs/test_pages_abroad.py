@@ -41,6 +41,7 @@ from tools.jobs.pages_node import Luggage, worker_of
 from tools.jobs.pages_questions import AskedRules, AskedTable, Questions
 from tools.jobs.pages_wishes import Wishes
 from tools.network.hosts import Hosts
+from tools.network.robots import Rules
 from tools.pages.analyse import Body
 from tools.pages.brought import Brought
 from tools.pages.found import MARK
@@ -289,6 +290,15 @@ def of_another_page(said: Any, other: Any) -> None:
 
 
 @lie("page")
+def of_another_address(said: Any, other: Any) -> None:
+    (told,) = said["cargo"]["records"]["answers"]
+    moment, address = datetime.fromisoformat(told["time"]), "http://other.example/"
+    whole = pack(Exchange(address, moment, 200, [("Content-Type", "text/html")], b"its bytes"))
+    told["packed"], told["address"] = packed_said(whole), address
+    first(said)["digest"] = whole.digest
+
+
+@lie("page")
 def bytes_without_their_digest(said: Any, other: Any) -> None:
     """The record says one, and has others."""
     (told,) = said["cargo"]["records"]["answers"]
@@ -360,7 +370,7 @@ def with_more_words_than_it_counts(said: Any, other: Any) -> None:
 
 @lie("robots")
 def that_allows_everything(said: Any, other: Any) -> None:
-    said["cargo"]["records"]["records"][1][1]["robots"] = ""
+    said["cargo"]["records"]["records"][1][1]["robots"] = "Sitemap: /map.xml"
 
 
 @lie("robots")
@@ -413,6 +423,9 @@ def test_an_old_robots_txt_is_read_again_by_one_of_all_nodes(world: World) -> No
     late = AskedRules(AskedTable(world.post, Event()), NodeHosts(Event()))
     assert late.of(lane) is None, "whoever read it said nothing"
     assert world.questions.robots("other.example") == {"robots": None}
+    nodes[1]._hold(lane, (old, Rules(b"")))
+    world.questions.learn(lane, "User-agent: *\nDisallow: /", time.time())
+    assert nodes[1].of(lane) is not None, "another one has read it"
 
 
 @pytest.mark.parametrize("question", ["page", "state", "captures", "digest", "robots"])

@@ -25,7 +25,7 @@ from ..pages.page import HostNews
 from ..pages.table import PageTable
 from ..settings import Settings
 from .pages_checked import Checked, Checks
-from .pages_crawl import Crawl
+from .pages_crawl import SAMPLE, Crawl
 from .pages_questions import Questions
 from .pages_wishes import Wishes
 
@@ -49,6 +49,8 @@ def abroad_of(
     traps: HostTraps,
 ) -> Abroad:
     require_no_secrets(settings)
+    if crawl.world == SAMPLE:
+        raise UsageError("the built-in site is on this computer alone: start it without --cluster")
     questions = Questions(table)
     checks = Checks(Wishes.of(settings, drop), table)
     return Abroad(
