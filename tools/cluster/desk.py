@@ -24,7 +24,7 @@ from .messages import (
     Back,
     Found,
     Goodbye,
-    Join,
+    Introduction,
     Message,
     Noted,
     Offer,
@@ -152,7 +152,7 @@ class Desk:
             case Said(level, name, text):
                 text = " ".join(text.split())[:LONGEST_LINE]
                 logging.getLogger(_logger_name(name)).log(_level(level), "%s: %s", node, text)
-            case Join():
+            case Introduction():
                 self._office.tell(node, self._reception.join(node, message))
             case Offer():
                 self._offer(node, message)

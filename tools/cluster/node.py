@@ -10,9 +10,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future
-from itertools import count
+from collections.abc import Callable, Collection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, get_ident
@@ -23,7 +21,8 @@ from ..errors import Unavailable, UsageError
 from .bus import LARGEST_UNPACKED, Bus, packed, unpacked
 from .engagement import Engagement
 from .hands import Hands
-from .join_file import Join as Key
+from .home import home_of
+from .join_file import Join
 from .link import Broken
 from .messages import (
     FORMAT,
@@ -35,7 +34,7 @@ from .messages import (
     Found,
     Goodbye,
     Hold,
-    Join,
+    Introduction,
     Judged,
     Message,
     Noted,
@@ -46,16 +45,17 @@ from .messages import (
     Refused,
     Rested,
     Resting,
-    Shipped,
     Stop,
     Table,
     Unknown,
+    Wait,
     Welcome,
     Work,
 )
 from .pending import Pending
 from .post import IS_OPEN, Post
 from .program import program_digest
+from .shipments import Shipments
 from .staff import Beside, Hire
 from .subjects import SAY, TO_ALL, TURN, from_node, to_node
 from .wire import Malformed, decoded, encoded
@@ -70,9 +70,7 @@ PULSE_S = 2.0
 JOIN_S = 3.0  # how often a coordinator is looked for
 PENDING = "pending.db"
 
-NOTED_S = 30.0
 OPEN_S = 3.0  # nothing else is heard meanwhile
-MOST_OWNERS = 1000  # in one message
 
 Item = Message | tuple[Work, str, int] | Callable[[], None]
 
@@ -82,7 +80,7 @@ class Node:
 
     def __init__(
         self,
-        key: Key,
+        key: Join,
         hire: Hire,
         state: Path,
         keys: Collection[str],
@@ -90,8 +88,7 @@ class Node:
     ) -> None:
         self.name = key.name
         self._hire, self._keys, self._beside = hire, keys, beside
-        self._main = get_ident()
-        self._session = uuid.uuid4().hex
+        self._session, self._home = uuid.uuid4().hex, home_of(state)
         self._inbox: SimpleQueue[Item] = SimpleQueue()
         self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
         self._hands = Hands(self.name, self._bus.say)
@@ -101,12 +98,11 @@ class Node:
         self._next_join = self._next_pulse = 0.0
         self._leaves_at: float | None = None  # not later
         self.is_draining = False
-        self._numbers = count(1)
-        self._noting: dict[int, SimpleQueue[Noted]] = {}
+        self.shipments = Shipments(self._inbox.put, self._say)
 
     def run(self, leave: Event, grace_s: float) -> None:
         """Until `leave` is set, the node is drained, or it is refused: that is a UsageError."""
-        self._main = get_ident()
+        self.shipments.main_thread = get_ident()
         self._bus.start(
             {to_node(self.name): self._told, TO_ALL: self._told, self._hands.subject: self._pulled}
         )
@@ -136,39 +132,6 @@ class Node:
             return work is None or work.is_idle or time.monotonic() > self._leaves_at
         return self.is_draining and (work is None or work.is_idle)
 
-    # --- for whoever ships, in a thread of its own -----------------------------------------
-
-    def at_quiet_point(self, work: Callable[[], None]) -> None:
-        """Do this while no verdict is being obeyed, and so nobody writes into the books."""
-        done: Future[None] = Future()
-
-        def errand() -> None:
-            if done.set_running_or_notify_cancel():
-                try:
-                    work()
-                    done.set_result(None)
-                except Exception as error:
-                    done.set_exception(error)
-
-        if get_ident() == self._main:
-            errand()
-        else:
-            self._inbox.put(errand)
-        done.result(NOTED_S)
-
-    def arrived(self, owners: Sequence[str]) -> None:
-        """Their files are safe: the coordinator has noted it when this returns."""
-        for first in range(0, len(owners), MOST_OWNERS):
-            number, noted = next(self._numbers), SimpleQueue[Noted]()
-            self._noting[number] = noted
-            try:
-                self._say(Shipped(number, list(owners[first : first + MOST_OWNERS])))
-                noted.get(timeout=NOTED_S)
-            except Empty:
-                raise Unavailable("the coordinator does not answer: it is told later") from None
-            finally:
-                del self._noting[number]
-
     # --- the bus's thread: nothing here waits ----------------------------------------------
 
     def _told(self, message: Msg) -> None:
@@ -181,9 +144,8 @@ class Node:
                 is_awaited = self._post.heard(told)
                 if isinstance(told, Permit) and not is_awaited:  # else its place is never free
                     self._post.tell(Back(told.number, 0))
-            case Noted(number):
-                if (waiting := self._noting.get(number)) is not None:
-                    waiting.put(told)
+            case Noted():
+                self.shipments.noted(told)
             case _:
                 self._inbox.put(told)
 
@@ -232,8 +194,8 @@ class Node:
 
     def _join(self) -> None:
         keys = dict.fromkeys(self._keys, True)
-        own = FORMAT, VERSION, program_digest(), self._session, keys, time.time()
-        self._say(Join(*own))
+        own = FORMAT, VERSION, program_digest(), self._session, self._home, keys, time.time()
+        self._say(Introduction(*own))
 
     def _pulse(self, work: Engagement) -> Pulse:
         places = {} if self.is_draining else work.open_places()
@@ -256,6 +218,8 @@ class Node:
                 self._next_pulse = 0.0
                 for stage, why in item.refused.items():
                     logger.warning("we may do nothing of %s: %s", stage, why)
+            case Wait(session, reason) if session == self._session:
+                logger.warning("we wait: %s", reason)
             case Refused(session, reason) if session == self._session:
                 raise UsageError(f"the coordinator refuses this node: {reason}")
             case Unknown(session) if session == self._session:

@@ -14,7 +14,7 @@ from threading import Lock
 
 from ..engine.custody import Custody
 from ..journal.nodes import Node
-from .messages import Agreed, Join, Pulse, Table
+from .messages import Agreed, Introduction, Pulse, Table
 from .pace import LastMinute
 
 SILENT_S = 7.0  # a pulse comes every two seconds
@@ -26,7 +26,7 @@ class Seen:
     """One node, as its last words describe it."""
 
     name: str
-    join: Join
+    join: Introduction
     since: float  # wall clock
     heard: float  # monotonic
     heard_at: float  # wall clock
@@ -58,11 +58,12 @@ class Roster:
     def __getitem__(self, name: str) -> Seen | None:
         return self._nodes.get(name)
 
-    def enter(self, name: str, join: Join) -> str | None:
+    def enter(self, name: str, join: Introduction) -> str | None:
         """It works for us now; or why it does not."""
         with self._lock:
             known = self._nodes.get(name)
-            if known is not None and known.join.session != join.session and not known.is_silent:
+            is_other = known is not None and known.join.home != join.home
+            if known is not None and is_other and not known.is_silent:
                 return (
                     f"another process uses the key of {name} now: give each node a key of its own "
                     "(python main.py cluster add NAME)"

@@ -12,9 +12,7 @@ from . import flags
 if TYPE_CHECKING:
     from ..settings import Settings
 
-EXAMPLES = (
-    "python main.py cluster forget lab-1    its key is refused, and what it had is got again",
-)
+EXAMPLES = ("python main.py cluster forget lab-1    what it alone had is got again",)
 
 
 class Options(flags.Options):

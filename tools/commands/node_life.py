@@ -103,7 +103,8 @@ class NodeLife:
         held = [Held(work, stage) for stage in work.staff.stages.values()]
         self._watches = [Reserve(held, self._settings.reserve_bytes, _say)]
         if work.staff.transport is not None:
-            transport = work.staff.transport(self.node.at_quiet_point, self.node.arrived)
+            shipments = self.node.shipments
+            transport = work.staff.transport(shipments.at_quiet_point, shipments.arrived)
             transport.complete()
             self._transport = transport
             times = self._settings.transport.times

@@ -42,8 +42,7 @@ from ..settings import Settings
 from .conceptnet import wanted_by
 from .conceptnet_abroad import attachment_of, page_cargo
 from .conceptnet_asking import client_of, extender_of
-from .conceptnet_processes import DraftCargo
-from .conceptnet_processes import setup_of as process_setup
+from .conceptnet_processes import DraftCargo, process_setup
 
 if TYPE_CHECKING:
     from ..transport import Transport

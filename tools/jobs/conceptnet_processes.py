@@ -62,7 +62,7 @@ def executor_of(
         settings.worker_processes,
         command or module_command(".jobs.conceptnet_processes"),
         job.description.name,
-        setup_of(settings),
+        process_setup(settings),
         granting(job.client),
         job.client.traffic,
         settings.process_memory,
@@ -122,7 +122,7 @@ def _is_of(owner: str, media: Media) -> bool:
     return media.kind in KINDS and str(place.parent) == folder and place.name != ".."
 
 
-def setup_of(settings: Settings) -> dict[str, Any]:
+def process_setup(settings: Settings) -> dict[str, Any]:
     """All that such a process needs. It is ours: it may know what we may."""
     table = table_of(settings)
     return {

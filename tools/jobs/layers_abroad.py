@@ -66,16 +66,16 @@ def abroad_of(
     return Abroad(
         job.harvest_id,
         job.description.name,
-        setup_of(settings, task),
+        _setup_of(settings, task),
         {STAGE: cargo},
         limits if isinstance(limits, Limits) else None,
         job.client.traffic,
         codes={STAGE: {code_of(task): task.digest}},
-        advice=advice(settings, task),
+        advice=_advice(settings, task),
     )
 
 
-def setup_of(settings: Settings, task: Task) -> dict[str, Any]:
+def _setup_of(settings: Settings, task: Task) -> dict[str, Any]:
     """Proxies, and where tasks lie, are each node's own."""
     table = table_of(settings)
     layers = {name: table["layers"][name] for name in TRAVEL}
@@ -87,7 +87,7 @@ def setup_of(settings: Settings, task: Task) -> dict[str, Any]:
     }
 
 
-def advice(settings: Settings, task: Task) -> list[str]:
+def _advice(settings: Settings, task: Task) -> list[str]:
     """Where more nodes cannot make anything faster."""
     limits, layers, found = task.limits, settings.layers, []
     delay_s = layers.delay_s if limits.delay_s is None else limits.delay_s

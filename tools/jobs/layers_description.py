@@ -58,6 +58,11 @@ class LayersDescription(NamedDescription):
             "answers": dict(_of(STATUS, counts)),
         }
 
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .layers_stored import details_of_task
+
+        return details_of_task(settings)
+
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .layers_stored import counts_in
 

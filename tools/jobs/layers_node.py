@@ -42,7 +42,7 @@ from .layers_task import part_of
 def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     """A task that is not here, or cannot be loaded, is said to the coordinator."""
     setup = welcome.setup
-    settings = settings_of(setup, own)
+    settings = _settings_of(setup, own)
     try:
         task = own_task(settings.layers.folder, setup["task"], setup["only"])
     except UsageError as error:
@@ -67,7 +67,7 @@ def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeSt
     )
 
 
-def settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
+def _settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
     """The harvest's way to ask, with what is this node's own."""
     theirs = build(Settings(), setup["settings"])
     layers = replace(theirs.layers, folder=own.layers.folder, only=tuple(setup["only"]))

@@ -74,6 +74,11 @@ class PagesDescription(Description):
             "requisites": dict(_of(REQUISITES, counts)),
         }
 
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .pages_stored import details_of_crawl
+
+        return details_of_crawl(settings)
+
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .pages_stored import stored
 

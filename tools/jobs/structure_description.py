@@ -49,6 +49,11 @@ class StructureDescription(NamedDescription):
 
         return views_of(file, pace)
 
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .structure_views import details_of
+
+        return details_of(settings)
+
     def known_as(self, file: Path, uris: Sequence[str]) -> Mapping[str, str]:
         from ..structure.status import sources_in
 

@@ -12,7 +12,7 @@ MOST_LINES = 8
 HEAD = ("", "at work", "per min", "asked", "came", "failed", "free", "for")
 
 
-def section(nodes: Sequence[Node], now: float) -> list[str]:
+def node_section(nodes: Sequence[Node], now: float) -> list[str]:
     """Of a report; none if there are no nodes."""
     if not nodes:
         return []
@@ -21,10 +21,10 @@ def section(nodes: Sequence[Node], now: float) -> list[str]:
     return [*beside("Nodes", table(rows)), *remarks]
 
 
-def lines(nodes: Sequence[Node]) -> list[str]:
+def node_lines(nodes: Sequence[Node]) -> list[str]:
     """For whoever looks on: one of each, or if they are many one of all.
 
-    >>> lines([Node("a", 1e9, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")])
+    >>> node_lines([Node("a", 1e9, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")])
     ['node a: 3 of 8 at work, 120/min']
     """
     if len(nodes) <= MOST_LINES:

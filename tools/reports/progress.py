@@ -95,7 +95,7 @@ class Progress:
 
     def _others(self) -> list[str]:
         """Who works for it beside this process."""
-        return [*lines(self._processes()), *of_nodes.lines(self._nodes())]
+        return [*lines(self._processes()), *of_nodes.node_lines(self._nodes())]
 
     def close(self) -> None:
         self()

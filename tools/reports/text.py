@@ -32,7 +32,7 @@ def as_text(view: View, heading: Callable[[str], str] = str) -> str:
         _pools(view.seen.pools),
         _rates(view),
         processes.section(view.processes, view.now),
-        nodes.section(view.nodes, view.now),
+        nodes.node_section(view.nodes, view.now),
         _hosts(view.seen.assist.hosts),
         *map(lines_of, view.panels),
         failures_of(view),
