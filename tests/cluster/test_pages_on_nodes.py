@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import Any
 
@@ -18,9 +20,10 @@ from tests.support.crawl import rows
 from tests.support.crawl_flaws import flaws
 from tests.support.nats_server import NatsServer, running_nats
 from tests.support.random_site import RandomSite
-from tests.support.worlds.faults import answer
+from tests.support.worlds.faults import Request, answer
 from tests.support.worlds.hostile_site import (
     HOME,
+    Answer,
     HostileSite,
     markup,
     page,
@@ -162,7 +165,7 @@ def test_what_is_killed_is_made_up_for(
     """A node amid its downloads, then the coordinator: what nodes have meanwhile comes home to the
     next one."""
     site.asked.clear()
-    put_pages(site, slowest=0.3)
+    put_pages(site, slowest=0.1)
     for node in NODES:
         cluster.start_node(node)
     cluster.start(*seeds(site), "-q")
@@ -181,7 +184,8 @@ def test_what_is_killed_is_made_up_for(
 
 # --- how often a host is asked -----------------------------------------------------------------
 
-DELAY_S, SLOWLY_S, SLACK_S, NUMBER = 0.3, 0.6, 0.02, 6
+DELAY_S, SLOWLY_S, NUMBER = 0.4, 0.8, 5
+SLACK_S = 0.2  # what is sent at once may be read late, by a busy machine
 
 
 def test_hosts_have_their_pauses_while_nodes_are_killed(
@@ -221,3 +225,70 @@ def test_hosts_have_their_pauses_while_nodes_are_killed(
         assert "/3" not in paced.targets(NEXT)
         state = "SELECT state FROM pages WHERE url = ?"
         assert rows(cluster.home, state, f"{paced.lane(NEXT)}/3") == [(FAILED,)]
+
+
+# --- what stays here ---------------------------------------------------------------------------
+
+
+def test_headers_and_cookies_of_the_user_stay_on_one_machine(
+    cluster: Cluster, site: HostileSite
+) -> None:
+    secret = cluster.home / "headers"
+    secret.write_text("Authorization: of the user alone\n")
+    secret.chmod(0o600)
+    cluster.rewrite(OWN + settings(f"headers_file = '{secret}'"))
+    assert cluster.run(*seeds(site)) == 2
+    said = cluster.log("coordinator")
+    assert "pages.headers_file is a secret of this computer" in said
+    assert "start it without --cluster" in said and "of the user alone" not in said
+    cluster.rewrite(OWN)
+    assert cluster.run("--sample") == 2
+    assert "the built-in site is on this computer alone" in cluster.log("coordinator")
+
+
+EXTRACT = """
+def heading(page, document):
+    return {"heading": document.title, "bytes": len(page["body"])}
+"""
+
+
+def test_what_cannot_travel_is_downloaded_here(cluster: Cluster) -> None:
+    """What is larger than a message, and what a user's own code reads of a page that nobody may
+    keep; whatever has changed is found by the others."""
+    large, number = Random(3).randbytes(7_000_000), "SELECT count(*) FROM captures"
+    found = "SELECT bytes, extra FROM pages WHERE url = ?"
+    with HostileSite() as odd:
+        odd.put("/", page("/large", "/secret", "/plain"))
+        odd.put("/large", answer(200, large, "application/octet-stream"))
+        secret = markup("/", title="Of its own").encode()
+        odd.put("/secret", answer(200, secret, "text/html", X_Robots_Tag="noarchive"))
+        odd.put("/plain", conditional(page(text="as ever"), '"v1"'))
+        (cluster.home / "own.py").write_text(EXTRACT)
+        cluster.rewrite(OWN + settings("extract = 'own:heading'"))
+        for node in NODES:
+            cluster.start_node(node)
+        assert cluster.run("--seed", odd.at("/"), "-q") == 0, cluster.log("coordinator")
+        assert rows(cluster.home, found, f"{odd.lane()}/large") == [(len(large), None)]
+        told = rows(cluster.home, found, f"{odd.lane()}/secret")[0][1]
+        assert json.loads(told) == {"heading": "Of its own", "bytes": len(secret)}
+        twice = {target for target, times in odd.targets().items() if times > 1}
+        assert twice == {"/large", "/secret"}, "by a node, and then here"
+        before = rows(cluster.home, number)
+        odd.asked.clear()
+        assert cluster.run("--refetch-after", "0s", "-q") == 0, cluster.log("coordinator")
+        asked = [each.request for each in odd.asked if each.target == "/plain"]
+        assert [each.headers["if-none-match"] for each in asked] == ['"v1"']
+        assert rows(cluster.home, number) > before
+        checked = run("main.py", "pages", "check", cwd=cluster.home)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def conditional(whole: bytes, tag: str) -> Answer:
+    head, body = whole.split(b"\r\n", 1)
+
+    def send(_connection: object, request: Request) -> bytes:
+        if request.headers.get("if-none-match") == tag:
+            return answer(304, ETag=tag)
+        return head + f"\r\nETag: {tag}\r\n".encode() + body
+
+    return send

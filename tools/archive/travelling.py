@@ -69,8 +69,9 @@ def record_of(answered: Answered, most: int) -> Kept:
     late_s = (kept.time - datetime.fromisoformat(answered.time)).total_seconds()
     if kept.is_cut or kept.address != target(answered.address) or not -1 < late_s < 1:
         raise ValueError("the record of another answer")
-    if kept.status != answered.status or kept.digest != packed.digest:
-        raise ValueError("a record with another status or digest")
+    told = answered.status, packed.digest, packed.mime
+    if told != (kept.status, kept.digest, kept.mime):
+        raise ValueError("a record with another status, digest or type")
     is_whole = kept.kind == RESPONSE and kept.status != NOT_MODIFIED
     if is_whole and payload_digest(kept.payload) != packed.digest:
         raise ValueError("a record whose digest is not that of its bytes")

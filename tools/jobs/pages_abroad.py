@@ -20,13 +20,12 @@ from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import UsageError
 from ..network.hosts import Hosts
-from ..network.limits import Limits
 from ..pages.brought import Brought
 from ..pages.page import HostNews
 from ..pages.table import PageTable
 from ..settings import Settings
 from .pages_checked import Checked, Checks
-from .pages_crawl import Crawl
+from .pages_crawl import SAMPLE, Crawl
 from .pages_questions import Questions
 from .pages_wishes import Wishes
 
@@ -50,15 +49,16 @@ def abroad_of(
     traps: HostTraps,
 ) -> Abroad:
     require_no_secrets(settings)
-    limits, questions = job.client.limits, Questions(table)
+    if crawl.world == SAMPLE:
+        raise UsageError("the built-in site is on this computer alone: start it without --cluster")
+    questions = Questions(table)
     checks = Checks(Wishes.of(settings, drop), table)
     return Abroad(
         job.harvest_id,
         job.description.name,
         setup_of(settings, crawl),
         {STAGE: DownloadCargo(checks, HostReports(hosts), questions, traps)},
-        limits if isinstance(limits, Limits) else None,
-        job.client.traffic,
+        traffic=job.client.traffic,
         questions=questions.all(),
         advice=advice(settings),
     )
@@ -85,7 +85,6 @@ def setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
         "trusted": sorted({*crawl.hosts}),
         "plain": sorted(crawl.plain),
         "extracts": bool(settings.pages.extract),
-        "per_node": sorted(settings.cluster.per_node),
     }
 
 

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
 from ..network.client import Client
-from ..network.limits import KeptLimits
 from ..pages.analyse import Analyse
 from ..pages.download import Download, Wanted
 from ..pages.keeper import Keeper
@@ -31,15 +30,12 @@ def dropped_by(names: Sequence[str]) -> DropParameters:
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
 
 
-def crawling_client(
-    settings: Settings, trusted: Collection[str], stop: Event, kept: KeptLimits | None = None
-) -> Client:
-    """Hosts that the user named as seeds are trusted: they may be anywhere. `kept` are limits that
-    somebody else keeps."""
+def crawling_client(settings: Settings, trusted: Collection[str], stop: Event) -> Client:
+    """Hosts that the user named as seeds are trusted: they may be anywhere."""
     pages, http = settings.pages, settings.http
     http = replace(http, connect_timeout_s=pages.connect_timeout_s)
     proxies = Proxies(settings.proxy.urls)
-    return Client(http, proxies, stop, pages.download_workers, trusted=trusted, kept=kept)
+    return Client(http, proxies, stop, pages.download_workers, trusted=trusted)
 
 
 def robots_of(

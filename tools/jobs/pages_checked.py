@@ -25,14 +25,22 @@ from ..pages.archived import NOT_PAGES
 from ..pages.brought import Brought
 from ..pages.download import BYTES, MOST_HOPS, SAME, STATUS, UNCHANGED
 from ..pages.found import MARK
-from ..pages.keeper import MIME
+from ..pages.keeper import MIME, mime_in
 from ..pages.lookup import ArchiveLookup
 from ..pages.notes import is_requisite
 from ..pages.page import Analysed, Failed, Fetched, HostNews, Link, Record, Unchanged
 from ..pages.robots_txt import MOST_BYTES
 from ..pages.travelling import record_told
 from .pages_checked_others import check_requisite, check_robots
-from .pages_wishes import Wishes, body_of, lane, of_kind, require, require_not_ahead
+from .pages_wishes import (
+    Wishes,
+    body_of,
+    lane,
+    of_kind,
+    require,
+    require_not_ahead,
+    require_sent,
+)
 
 MOST_ANSWERS = max(MOST_HOPS, MAX_REDIRECTS) + 1
 LONGEST_S = 86_400.0
@@ -60,7 +68,7 @@ class Checks:
             check_robots(self._wishes, task, done, brought, kept)
             return Checked(brought)
         if is_requisite(task.note):
-            check_requisite(self._wishes, task, done, brought)
+            check_requisite(self._wishes, task, done, brought, kept)
             return Checked(brought)
         return self._page(task, done, brought, kept)
 
@@ -91,6 +99,9 @@ class Checks:
         require_not_ahead(answered.time)
         kept = record_of(answered, most)
         require(kept.kind == answered.packed.kind, "its record is of another kind")
+        kind = kept.header("Content-Type") or ""
+        is_its_own = not kind.isascii() or mime_in(kind) == answered.mime
+        require(is_its_own, "its type is not that of its record")
         if kept.kind == REVISIT and self._archive.digest_known(answered.packed.digest) is None:
             raise ComeBack("what it refers to is not in the archive any more", 0.0)
         return kept
@@ -205,6 +216,7 @@ class Checks:
         if not isinstance(first, Fetched):
             return Checked(brought)
         if first.final:
+            require_sent(kept[-1], brought.answers[-1].address, first.redirect)
             return Checked(brought, links=tuple(first.links) or None)
         is_kept = bool(kept) and kept[-1].status not in NOT_PAGES
         digest = brought.answers[-1].packed.digest if is_kept else None

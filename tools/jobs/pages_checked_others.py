@@ -17,7 +17,7 @@ from ..pages.notes import address_in, hops_in, is_requisite
 from ..pages.page import Captured, Controlled, HostNews, Link
 from ..pages.requisites import KEPT, MOST_HOPS
 from ..pages.robots_txt import MOST_BYTES
-from .pages_wishes import Wishes, body_of, lane, of_kind, require
+from .pages_wishes import Wishes, body_of, lane, of_kind, require, require_sent
 
 
 def check_robots(
@@ -60,7 +60,9 @@ def _text_of(kept: Kept, told: str) -> str:
     return told if body is None else body.content[:MOST_OF_A_FILE].decode("utf-8-sig", "replace")
 
 
-def check_requisite(wishes: Wishes, task: Task, done: Done, brought: Brought) -> None:
+def check_requisite(
+    wishes: Wishes, task: Task, done: Done, brought: Brought, kept: Sequence[Kept]
+) -> None:
     require(len(brought.records) == 2 and len(brought.answers) <= 1, "it has other records")
     of_kind(brought.records[0], Captured)
     news = of_kind(brought.records[1], HostNews)
@@ -72,6 +74,8 @@ def check_requisite(wishes: Wishes, task: Task, done: Done, brought: Brought) ->
     require(len(further) <= 1 and (not further or hops <= MOST_HOPS), "it leads too far")
     found = requisites_found(further, wishes.drop, task.depth, hops)
     require([*done.found] == [*found], "it finds other things")
+    if kept and hops <= MOST_HOPS:
+        require_sent(kept[0], brought.answers[0].address, further[0] if further else None)
     require([*done.tally.values()] == [1], "it counts other things")
     require(_is_its_count(next(iter(done.tally)), brought.answers), "it counts other things")
 

@@ -7,7 +7,6 @@ not needed: what needs it is done by the coordinator.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 from ..archive.travelling import answered_said
 from ..base.config import build
 from ..cluster.hosts import NodeHosts
-from ..cluster.limits import SharedLimits
 from ..cluster.messages import Welcome
 from ..cluster.post import Post
 from ..cluster.staff import NodeStaff
@@ -24,7 +22,6 @@ from ..documents.address import lane_of
 from ..engine.stage import Stage, Worker
 from ..engine.threads import ThreadExecutor
 from ..network.client import Client
-from ..network.limits import Limits, merged
 from ..pages.analyse import Analyse
 from ..pages.brought import Brought
 from ..pages.keeper import Keeper
@@ -41,9 +38,7 @@ from .pages_questions import AskedRules, AskedTable
 def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     setup = welcome.setup
     settings = settings_of(setup, own)
-    opened, kept, hosts = ExitStack(), limits_there(settings, post, stop), NodeHosts(stop)
-    client = crawling_client(settings, setup["trusted"], stop, kept)
-    opened.callback(client.close)
+    hosts, client = NodeHosts(stop), crawling_client(settings, setup["trusted"], stop)
     carrier = TravelCarrier(Luggage(setup["extracts"]).packed, hosts)
     download = worker_of(settings, client, hosts, AskedTable(post, stop), setup["plain"])
     stage = Stage(STAGE, settings.pages.download_workers, lane=lane_of)
@@ -52,8 +47,7 @@ def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeSt
         {STAGE: stage},
         {STAGE: carrier},
         client.traffic,
-        kept.rests,
-        close=opened.close,
+        close=client.close,
     )
 
 
@@ -62,15 +56,7 @@ def settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
     theirs = build(Settings(), setup["settings"])
     places = own.cluster.threads or theirs.pages.download_workers
     pages = replace(theirs.pages, download_workers=places)
-    cluster = replace(own.cluster, per_node=tuple(setup["per_node"]))
-    return replace(own, http=theirs.http, pages=pages, cluster=cluster)
-
-
-def limits_there(settings: Settings, post: Post, stop: Event) -> SharedLimits:
-    """Turns are the coordinator's to grant, but for hosts that count each node alone."""
-    limited = merged({}, settings.http.limits)
-    own = {host: limited.pop(host) for host in settings.cluster.per_node if host in limited}
-    return SharedLimits(post, limited, Limits(own, stop, None) if own else None)
+    return replace(own, http=theirs.http, pages=pages)
 
 
 def worker_of(

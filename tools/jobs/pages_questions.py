@@ -23,7 +23,7 @@ from ..pages.table import Known, PageTable
 
 PAGE, STATE, CAPTURES, DIGEST, ROBOTS = "page", "state", "captures", "digest", "robots"
 MOST_CAPTURES = 1000  # of one page: the last ones
-PATIENCE_S, ASK_AGAIN_S = 120.0, 1.0
+PATIENCE_S, ANSWER_S, ASK_AGAIN_S = 120.0, 15.0, 1.0
 
 
 # --- where the table is ------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class AskedTable:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
-                answer = self._post.look_up(what, name)
+                answer = self._post.look_up(what, name, seconds=ANSWER_S)
             except Unavailable:
                 answer = None
             if isinstance(answer, dict) and what in answer:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Self, TypeVar
 
 from ..archive.reader import Kept
-from ..documents.address import DropParameters, identity
+from ..documents.address import DropParameters, identity, resolve
 from ..engine.stage import Task
 from ..errors import GiveUp
+from ..network.request import REDIRECTS
 from ..pages.analyse import Body
 from ..pages.page import Link, Record
 from ..settings import Settings
@@ -57,6 +58,16 @@ def of_kind(record: Record, kind: type[T]) -> T:
     if not isinstance(record, kind):
         raise ValueError(f"a download that cannot be right: it has no {kind.__name__}")
     return record
+
+
+def require_sent(kept: Kept, address: str, told: str | None) -> None:
+    """It leads where its answer says. What is not plain letters there nobody else can read for
+    sure."""
+    target = kept.header("Location") or ""
+    is_redirect = kept.status in REDIRECTS and target.strip()
+    if target.isascii():
+        meant = resolve(address, target) if is_redirect else None
+        require(told == meant, "its answer leads elsewhere")
 
 
 def body_of(address: str, kept: Kept, most: int) -> Body | None:

@@ -44,12 +44,16 @@ class Keeper:
 
 
 def mime_of(response: Response) -> str | None:
+    return mime_in(response.header("Content-Type"))
+
+
+def mime_in(header: str) -> str | None:
     """Of bounded length: it names a count.
 
-    >>> MIME.fullmatch("text/html") is not None, MIME.fullmatch("text html") is not None
-    (True, False)
+    >>> mime_in("Text/HTML; charset=utf-8"), mime_in("text html")
+    ('text/html', None)
     """
-    kind = response.header("Content-Type").partition(";")[0].strip().lower()
+    kind = header.partition(";")[0].strip().lower()
     return kind if MIME.fullmatch(kind) else None
 
 
