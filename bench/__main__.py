@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench import (
     cluster,
     dump,
+    explore,
     fetch,
     fields,
     graph,
@@ -31,6 +32,7 @@ from bench.report import Row, say, surroundings, table, write_results
 BENCHES = {
     "cluster": cluster.measure,
     "dump": dump.measure,
+    "explore": explore.measure,
     "fetch": fetch.measure,
     "fields": fields.measure,
     "pools": pools.measure,

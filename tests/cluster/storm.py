@@ -198,6 +198,8 @@ class Storm:
 
     def judged(self, quiet: Essence) -> list[str]:
         """Nodes settle what they have; then all must be as it would be without any of this."""
+        gone = [name for name in NAMES if self.cluster.processes[name].poll() is not None]
+        assert not gone, f"{gone} have ended by themselves: {self.cluster.log(gone[0])[-2000:]}"
         until(lambda: not any(self.pending(name) for name in NAMES), "all is answered", 60)
         if self.receiver is None:
             return differences(quiet, self.cluster.essence(NAMES))
@@ -222,7 +224,7 @@ class Storm:
         return sum(number - 1 for number in Counter(self.world.paths).values())
 
     def media_repeats(self, before: int) -> int:
-        """How many more requests for media there were than so many, as without a storm."""
+        """How many more requests for media there were than without a storm."""
         return len(self.media.paths) - before
 
 

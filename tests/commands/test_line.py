@@ -18,7 +18,7 @@ WIDTH, SCREEN = 80, 40
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("--port 99 --sample", "did you mean `python main.py mirror --port`?"),
+        ("--port 99 --sample", "did you mean `python main.py serve --port`?"),
         ("--sample --sha256 zz", "--sha256 is not a flag of conceptnet; did you mean `python main"),
         ("--plot=x.gif", "--plot is not a flag of conceptnet; did you mean"),
         ("export --jsn files", "`python main.py export --help` lists those it has"),
@@ -68,7 +68,7 @@ def test_every_command_has_its_own_help(
     assert ended.value.code == 0 and said.startswith(f"usage: python main.py {verb} ")
     assert max(map(len, said.splitlines())) <= WIDTH
     assert verb == HARVEST or verb in said.partition("examples:")[2]
-    assert ("--port" in said) == (verb in ("mirror", "cluster init"))
+    assert ("--port" in said) == (verb in ("mirror", "serve", "cluster init"))
     assert ("--fetch-workers" in said) == (verb in (HARVEST, "check"))
 
 

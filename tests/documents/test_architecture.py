@@ -17,9 +17,10 @@ ROW = re.compile(r"^\| (\d+) \| `([\w/]+?)(/|\.py)` \| (.+) \|$", re.MULTILINE)
 ROOMS = {room: (int(number), kind, sentence) for number, room, kind, sentence in ROW.findall(TEXT)}
 PACKAGES = {room: sentence for room, (_, kind, sentence) in ROOMS.items() if kind == "/"}
 PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened", "plan"}
-PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser"}
-"""What every command, format, kind of media, job, server, parser has: one takes another's place."""
-WALKS = TEXT.partition("## Seven walks")[2].partition("\n## ")[0]
+PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser", "abroad_of", "staff_of"}
+"""What every command, format, kind of media, job, server, parser has: one takes
+another's place."""
+WALKS = TEXT.partition("## Eight walks")[2].partition("\n## ")[0]
 
 
 def in_layers() -> list[set[str]]:

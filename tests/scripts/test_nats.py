@@ -231,7 +231,9 @@ def test_a_redirect_to_elsewhere_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [archive("other"), archive(kind=tarfile.SYMTYPE), b"not an archive", gzip.compress(b"")]
+    "body",
+    [archive("other"), archive(kind=tarfile.SYMTYPE), b"not an archive", gzip.compress(b"")],
+    ids=["another", "a link", "no archive", "nothing"],
 )
 def test_an_archive_without_the_program_is_told(tmp_path: Path, body: bytes) -> None:
     with Releases(body) as releases:

@@ -36,6 +36,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-quic",
     "--mute-audio",
     "--no-first-run",
     "--hide-scrollbars",
@@ -169,15 +170,15 @@ class Browser:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    program = _program()
+    path = program()
     with (
         TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-        _running(program, profile) as started,
+        _running(path, profile) as started,
     ):
         yield started
 
 
-def _program() -> str:
+def program() -> str:
     found = next(filter(None, map(shutil.which, NAMES)), "")
     if not found:
         give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip

@@ -71,6 +71,10 @@ class Cluster:
         """Until it has said so."""
         until(lambda: text in self.log(name), f"{name} says {text!r}", seconds)
 
+    def rewrite(self, settings: str) -> None:
+        """For the next coordinator."""
+        self._made("coordinator", _joined(settings, self.server))
+
     def wait_until_up(self, name: str) -> None:
         """It has made its folders, and listens."""
         until(lambda: (self.places(name).state / "pending.db").exists(), f"{name} is up")

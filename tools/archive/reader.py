@@ -91,6 +91,14 @@ def read(folder: Path, place: Place, most_bytes: int = MOST_PAYLOAD) -> Kept:
     raise _damaged(folder / place.file, place.offset, "the file ends before it")
 
 
+def record_in(content: bytes, most_bytes: int = MOST_PAYLOAD) -> Kept:
+    """The one that these bytes begin with, before they are anywhere."""
+    nowhere = Place("", 0, len(content))
+    for kept in _records(BytesIO(content), Path(), nowhere, most_bytes):
+        return kept
+    raise Damaged("there is no record")
+
+
 def records(path: Path, most_bytes: int = MOST_PAYLOAD, begin: int = 0) -> Iterator[Kept]:
     """All of a file from this byte on, one after the other. A payload larger than that is left
     out."""

@@ -19,13 +19,16 @@ from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import Harvest
 from ..engine.job import Guard
 from ..errors import Fatal, HarvestError, StopHarvest, Unavailable
+from ..journal.at_work import AtWork, at_work_fact
 from ..journal.holder import Running
 from ..journal.nodes import nodes_fact
 from ..journal.processes import processes_fact
 from ..journal.reader import look
+from ..journal.rests import Resting, rests_fact
 from ..reports.text import brief
 from ..reports.view import View
 from .inbox import (
+    is_retry_requested,
     is_shipping_requested,
     take_pause_requests,
     take_retry_requests,
@@ -65,7 +68,7 @@ class Assist:
         self._settings = settings
         self._transport = transport
         self._begun_bytes = begun
-        self._sampler = Sampler(harvest.pools, traffic, facts=self._processes)
+        self._sampler = Sampler(harvest.pools, traffic, facts=self._facts)
         self._next_look = 0.0
         self.goes_on = False  # with another round, after one of which there is nothing to tell
         self._notices = Notices(settings.notices)
@@ -132,6 +135,8 @@ class Assist:
             self._sampler.refresh()
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY_S
+            if is_retry_requested(self._settings.state):
+                self._clock.run_soon("retry")
             for watch in self._watches:
                 watch()
 
@@ -205,10 +210,34 @@ class Assist:
         self._notices.report("progress", "the harvest goes on", text)
         return "reported"
 
-    def _processes(self) -> dict[str, str]:
-        """Who works for it beside us, for whoever looks from outside."""
+    def _facts(self) -> dict[str, str]:
+        """Who works on what, which processes beside us, and who is left alone: for whoever looks
+        from outside."""
+        client, now = self._harvest.job.client, time.time()
+        troubles = () if client is None else client.troubles()
+        resting = [
+            Resting(each.host, now + each.seconds, each.reason) for each in troubles if each.seconds
+        ]
         executor, pid = self._harvest.executor, os.getpid()
-        return processes_fact(pid, processes_of(executor)) | nodes_fact(pid, nodes_of(executor))
+        beside = processes_fact(pid, processes_of(executor)) | nodes_fact(pid, nodes_of(executor))
+        return beside | rests_fact(pid, resting) | at_work_fact(pid, self._at_work(now))
+
+    def _at_work(self, now: float) -> list[AtWork]:
+        """By holder; who has none lies ready only."""
+        begun, monitors = now - time.monotonic(), self._harvest.monitors
+        tasks = [each for one in monitors for each in self._harvest.pools.tasks(one.stage)]
+        return [
+            AtWork(
+                each.holder,
+                each.stage.name,
+                each.uri,
+                each.depth,
+                each.attempts,
+                begun + each.begun,
+            )
+            for each in sorted(tasks, key=lambda each: (each.stage.name, each.holder or ""))
+            if each.holder
+        ]
 
     # --- who gets notice -----------------------------------------------------------------------
 

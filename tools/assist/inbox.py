@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
 
 from ..base.files import write_whole
 from ..engine.harvest import Request
+from ..engine.pools import Pools
+from ..engine.stage import Stage
+from ..errors import AlreadyRunning
 from ..journal.holder import Running, running
+from ..journal.instance import only_instance
 
 FOLDER = "wishes"
 NodeVerb = Literal["drain", "forget"]
@@ -56,6 +60,21 @@ def take_retry_requests(state: Path, revive: Callable[[str], int]) -> int:
         revived += revive(wish.read_text(encoding="utf-8"))
         wish.unlink(missing_ok=True)
     return revived
+
+
+def is_retry_requested(state: Path) -> bool:
+    return bool(_wishes(state, "retry"))
+
+
+def retry(file: Path, stages: Sequence[Stage], reason: str) -> int | None:
+    """What failed for such a reason waits again, and how many that are; None if a harvest runs,
+    which is asked to do it."""
+    try:
+        with only_instance(file.parent), closing(Pools(file, stages)) as pools:
+            return pools.revive(reason)
+    except AlreadyRunning:
+        request_retry(file.parent, reason)
+        return None
 
 
 def request_of_nodes(state: Path, verb: NodeVerb, node: str) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from shutil import disk_usage
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Self
 from ..base.extras import named
 from ..engine.harvest import Harvest
 from ..engine.job import Metric
-from ..engine.monitor import Monitor
 from ..errors import UsageError
 from ..journal import timings
 from .settings import AssistSettings
@@ -45,32 +45,21 @@ class Collector:
             yield family(PREFIX + name, metric)
 
     def _tasks(self) -> Iterator[Family]:
-        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
-
-        counts = self._harvest.pools.tally()
-        total = CounterMetricFamily(
-            f"{PREFIX}tasks", "Tasks that ended", labels=["stage", "outcome"]
-        )
-        taken = HistogramMetricFamily(f"{PREFIX}task_seconds", "What tasks took", labels=["stage"])
-        for stage in (monitor.stage.name for monitor in self._harvest.monitors):
-            for outcome in timings.OUTCOMES:
-                total.add_metric([stage, outcome], timings.tasks(counts, stage, outcome))
-            spread, seconds = timings.spread(counts, stage), timings.seconds(counts, stage)
-            taken.add_metric([stage], spread, seconds)
-        yield from (total, taken)
+        stages = [monitor.stage.name for monitor in self._harvest.monitors]
+        return tasks(self._harvest.pools.tally(), stages)
 
     def _now(self) -> Iterator[Family]:
-        from prometheus_client.core import GaugeMetricFamily
-
         pools = self._harvest.pools.counts()
-        yield family(f"{PREFIX}pool", Metric("URIs in each pool", pools, "name"))
-        workers = GaugeMetricFamily(f"{PREFIX}workers", "Workers", labels=["stage", "state"])
-        for monitor in self._harvest.monitors:
-            for state, number in states(monitor, pools[monitor.stage.active]).items():
-                workers.add_metric([monitor.stage.name, state], number)
-        yield workers
-        free = disk_usage(self._settings.state).free
-        yield family(f"{PREFIX}disk_free_bytes", Metric("Room where the state is", free))
+        yield in_pools(pools)
+        yield workers(
+            {
+                monitor.stage.name: states(
+                    monitor.stage.workers, len(monitor.paused), pools[monitor.stage.active]
+                )
+                for monitor in self._harvest.monitors
+            }
+        )
+        yield free_room(self._settings.state)
 
     def _traffic(self) -> Iterator[Family]:
         if (client := self._harvest.job.client) is None:
@@ -87,11 +76,43 @@ class Collector:
         yield family(f"{PREFIX}hosts", hosts)
 
 
-def states(monitor: Monitor, at_work: int) -> dict[str, int]:
-    """How many of its workers do what; one that ends its step before a pause is at work."""
-    paused = min(len(monitor.paused), max(0, monitor.stage.workers - at_work))
-    idle = max(0, monitor.stage.workers - at_work - paused)
-    return {"busy": at_work, "idle": idle, "paused": paused}
+def tasks(counts: Mapping[str, int], stages: Iterable[str]) -> Iterator[Family]:
+    """How many ended how, and what they took, by the tally of a state."""
+    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+    total = CounterMetricFamily(f"{PREFIX}tasks", "Tasks that ended", labels=["stage", "outcome"])
+    taken = HistogramMetricFamily(f"{PREFIX}task_seconds", "What tasks took", labels=["stage"])
+    for stage in stages:
+        for outcome in timings.OUTCOMES:
+            total.add_metric([stage, outcome], timings.tasks(counts, stage, outcome))
+        spread, seconds = timings.spread(counts, stage), timings.seconds(counts, stage)
+        taken.add_metric([stage], spread, seconds)
+    yield from (total, taken)
+
+
+def in_pools(pools: Mapping[str, int]) -> Family:
+    return family(f"{PREFIX}pool", Metric("URIs in each pool", pools, "name"))
+
+
+def workers(by_stage: Mapping[str, Mapping[str, int]]) -> Family:
+    from prometheus_client.core import GaugeMetricFamily
+
+    made = GaugeMetricFamily(f"{PREFIX}workers", "Workers", labels=["stage", "state"])
+    for stage, by_state in by_stage.items():
+        for state, number in by_state.items():
+            made.add_metric([stage, state], number)
+    return made
+
+
+def free_room(state: Path) -> Family:
+    room = disk_usage(state).free
+    return family(f"{PREFIX}disk_free_bytes", Metric("Room where the state is", room))
+
+
+def states(number: int, paused: int, at_work: int) -> dict[str, int]:
+    """How many of a stage's workers do what; one that ends its step before a pause is at work."""
+    paused = min(paused, max(0, number - at_work))
+    return {"busy": at_work, "idle": max(0, number - at_work - paused), "paused": paused}
 
 
 def family(name: str, metric: Metric) -> Family:

@@ -13,8 +13,13 @@ from ..network.traffic import Traffic
 from .cargo import Cargo
 
 
+class StaysHere(Exception):
+    """Raised by `outgoing`: this task is no good for a node, threads of the coordinator do it."""
+
+
 class NodeCargo(Cargo, Protocol):
-    """Files, if there are any, stay on the node that has fetched them."""
+    """Files, if there are any, stay on the node that has fetched them. What cannot travel, or need
+    not, stays with the coordinator: `StaysHere`."""
 
     def has_files(self, cargo: Any) -> bool:
         """Does what came with a result lie on the node?"""

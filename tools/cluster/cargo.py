@@ -27,7 +27,8 @@ class Cargo(Protocol):
     def outgoing(self, task: Task) -> Any: ...
 
     def incoming(self, task: Task, result: Done | HarvestError, cargo: Any) -> object:
-        """The records of one that is done. ValueError if that cannot be right."""
+        """The records of one that is done, or all of it with what goes on to the next stage; of an
+        error, what it means here, if that is another one. ValueError if that cannot be right."""
 
     def lost(self, task: Task) -> None:
         """Its process is gone. What that has left of it goes, too."""
@@ -42,12 +43,13 @@ def result_of(
     try:
         if message.done is None:
             error = error_of(message.error or {})
-            cargo.incoming(task, error, message.cargo)
-            return error
+            meant = cargo.incoming(task, error, message.cargo)
+            return meant if isinstance(meant, HarvestError) else error
         done = done_of(message.done)
         _require_known(done, known)
         _require_harmless(done)
-        return done_of(message.done, cargo.incoming(task, done, message.cargo))
+        kept = cargo.incoming(task, done, message.cargo)
+        return kept if isinstance(kept, Done) else done_of(message.done, kept)
     except ValueError as error:
         logger.error("uri=%r: %s", task.uri, error)
         return NotRight(f"who worked on it answered what cannot be right: {error}")

@@ -160,7 +160,7 @@ class Engagement:
             self._came(task.local, "node", Died(why), lambda verdict: None)
             return
         try:
-            self.staff.carriers[work.stage].arrived(work.uri, work.cargo)
+            self.staff.carriers[work.stage].arrived(work.uri, work.cargo, delivered > 1)
             self.staff.executor.give([leased])
         except Exception as error:  # what came with it cannot be used
             self._came(task.local, "node", judged(leased, error), lambda verdict: None)
@@ -190,6 +190,7 @@ class Engagement:
         leased = Task(0, task.uri, stage, None, 0, 0, token=task.token)
         found = result if isinstance(result, Done) else judged(leased, result)
         if not holder and isinstance(found, Interrupted):  # nobody had begun it
+            self.staff.carriers[task.stage].given_back(task.uri)
             self._hands.say(task, NOT_ME)
             return
         message = self._result(task, found, self.staff.carriers[task.stage])

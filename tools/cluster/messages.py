@@ -155,6 +155,7 @@ class Introduction(NamedTuple):
     version: str
     program: str  # the digest of its code
     session: str
+    home: str  # its state folder, in which only one process works at a time
     keys: Table  # of providers it has, by name
     clock: float  # its wall clock
 
@@ -167,6 +168,13 @@ class Welcome(NamedTuple):
     job: str
     setup: Table  # only the job knows what it is; no secrets
     log_level: int
+
+
+class Wait(NamedTuple):
+    """Somebody else has this name now: ask again in a while."""
+
+    session: str
+    reason: str
 
 
 class Refused(NamedTuple):
@@ -266,7 +274,7 @@ class Goodbye(NamedTuple):
 Message = (
     Hello | Work | Stop | Permit | Refusal | Resting | Rested
     | Ready | Result | Beat | Ask | Again | Back | Pause | Answered | Said
-    | Introduction | Welcome | Refused | Offer | Agreed | Pulse | Unknown | Judged
+    | Introduction | Welcome | Wait | Refused | Offer | Agreed | Pulse | Unknown | Judged
     | Question | Found | Hold | Shipped | Noted | Finish | Drain | Goodbye
 )  # fmt: skip
 KINDS: Mapping[str, type[Message]] = {
@@ -274,7 +282,7 @@ KINDS: Mapping[str, type[Message]] = {
     for kind in (
         *(Hello, Work, Stop, Permit, Refusal, Resting, Rested),
         *(Ready, Result, Beat, Ask, Again, Back, Pause, Answered, Said),
-        *(Introduction, Welcome, Refused, Offer, Agreed, Pulse, Unknown, Judged),
+        *(Introduction, Welcome, Wait, Refused, Offer, Agreed, Pulse, Unknown, Judged),
         *(Question, Found, Hold, Shipped, Noted, Finish, Drain, Goodbye),
     )
 }

@@ -21,6 +21,7 @@ from ..errors import Unavailable, UsageError
 from .bus import LARGEST_UNPACKED, Bus, packed, unpacked
 from .engagement import Engagement
 from .hands import Hands
+from .home import home_of
 from .join_file import Join
 from .link import Broken
 from .messages import (
@@ -47,6 +48,7 @@ from .messages import (
     Stop,
     Table,
     Unknown,
+    Wait,
     Welcome,
     Work,
 )
@@ -86,7 +88,7 @@ class Node:
     ) -> None:
         self.name = key.name
         self._hire, self._keys, self._beside = hire, keys, beside
-        self._session = uuid.uuid4().hex
+        self._session, self._home = uuid.uuid4().hex, home_of(state)
         self._inbox: SimpleQueue[Item] = SimpleQueue()
         self._bus = Bus(key, lost=self._on_lost, back=self._on_back)
         self._hands = Hands(self.name, self._bus.say)
@@ -192,7 +194,7 @@ class Node:
 
     def _join(self) -> None:
         keys = dict.fromkeys(self._keys, True)
-        own = FORMAT, VERSION, program_digest(), self._session, keys, time.time()
+        own = FORMAT, VERSION, program_digest(), self._session, self._home, keys, time.time()
         self._say(Introduction(*own))
 
     def _pulse(self, work: Engagement) -> Pulse:
@@ -216,6 +218,8 @@ class Node:
                 self._next_pulse = 0.0
                 for stage, why in item.refused.items():
                     logger.warning("we may do nothing of %s: %s", stage, why)
+            case Wait(session, reason) if session == self._session:
+                logger.warning("we wait: %s", reason)
             case Refused(session, reason) if session == self._session:
                 raise UsageError(f"the coordinator refuses this node: {reason}")
             case Unknown(session) if session == self._session:

@@ -20,8 +20,8 @@ from ..engine.pools import Pools
 from ..engine.stage import Stage, Task, Worker
 from ..engine.threads import ThreadExecutor
 from ..errors import ComeBack, Interrupted, Unavailable
-from .abroad import Abroad
-from .bus import Bus, packed
+from .abroad import Abroad, StaysHere
+from .bus import LARGEST_UNPACKED, Bus, packed
 from .desk import Desk
 from .grants import Grants
 from .handed_out import Given, HandedOut
@@ -31,7 +31,7 @@ from .results import Results
 from .roster import Roster
 from .subjects import TO_ALL, to_node
 from .task_queue import TaskQueue
-from .wire import encoded, work_of
+from .wire import LONGEST_TEXT, Malformed, encoded, work_of
 
 logger = logging.getLogger(__name__)
 
@@ -52,12 +52,13 @@ class NodeExecutor:
         bus: Callable[[Callable[[], None]], Bus],
         stop: Event,
         patience_s: float,
+        here: Sequence[Stage] = (),
     ) -> None:
-        """`bus` makes one, given what to call when its connection comes back."""
+        """`bus` makes one, given what to call when its connection comes back; `here` are the stages
+        as they would be without nodes, for what cannot travel."""
         stages = list(stages)
         self._stages = {stage.name: stage for stage in stages if stage.name in abroad.cargoes}
-        here = {name: work for name, work in workers.items() if name not in abroad.cargoes}
-        self._here = ThreadExecutor(stages, here)
+        self._here = ThreadExecutor(here or stages, workers)
         names = ((stage.name, stage.waiting) for stage in stages)
         known = {"finished", "failed", *(name for both in names for name in both)}
         self._abroad = abroad
@@ -118,8 +119,8 @@ class NodeExecutor:
             self._give(task, kept.get(task.uri, ""))
 
     def recall(self, stage: str) -> None:
+        self._here.recall(stage)
         if stage not in self._stages:
-            self._here.recall(stage)
             return
         unbegun = self._out.take_unbegun(stage, self.roster.holders())
         if not unbegun:
@@ -190,8 +191,14 @@ class NodeExecutor:
     def send(self, given: Given) -> None:
         task = given.task
         try:
+            if len(task.note or "") > LONGEST_TEXT:
+                raise StaysHere
             cargo = self._abroad.cargoes[task.stage.name].outgoing(task)
-            content = packed(encoded(work_of(task, cargo)))
+            content = packed(encoded(work_of(task, cargo), LARGEST_UNPACKED))
+        except (StaysHere, Malformed):  # it cannot travel
+            if self._out.end(task.token) is not None:
+                self._here.give([task])
+            return
         except Exception as error:  # whatever happens, the task comes back
             if self._out.end(task.token) is not None:
                 self._returned.put((task.token, error))

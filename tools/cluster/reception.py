@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ..base.version import VERSION
 from .abroad import Abroad
-from .messages import FORMAT, Agreed, Introduction, Offer, Refused, Welcome
+from .messages import FORMAT, Agreed, Introduction, Offer, Refused, Wait, Welcome
 from .program import program_digest
 from .roster import Roster
 
@@ -28,11 +28,13 @@ class Reception:
         self._abroad = abroad
         self._log_level = log_level
 
-    def join(self, name: str, join: Introduction) -> Welcome | Refused:
-        why = _unfit(join) or self._roster.enter(name, join)
-        if why is not None:
+    def join(self, name: str, join: Introduction) -> Welcome | Wait | Refused:
+        if (why := self._roster.why_sent_away(name) or _unfit(join)) is not None:
             logger.warning("node %s is refused: %s", name, why)
             return Refused(join.session, why)
+        if (why := self._roster.enter(name, join)) is not None:
+            logger.warning("node %s waits: %s", name, why)
+            return Wait(join.session, why)
         if abs(off := join.clock - time.time()) > CLOCK_S:
             logger.warning("the clock of node %s is %+.0f s off: set it by NTP", name, off)
         abroad = self._abroad

@@ -62,10 +62,9 @@ class Roster:
     def enter(self, name: str, join: Introduction) -> str | None:
         """It works for us now; or why it does not."""
         with self._lock:
-            if (why := self._sent_away.get(name)) is not None:
-                return why
             known = self._nodes.get(name)
-            if known is not None and known.join.session != join.session and not known.is_silent:
+            is_other = known is not None and known.join.home != join.home
+            if known is not None and is_other and not known.is_silent:
                 return (
                     f"another process uses the key of {name} now: give each node a key of its own "
                     "(python main.py cluster add NAME)"
@@ -86,6 +85,9 @@ class Roster:
 
     def is_sent_away(self, name: str) -> bool:
         return name in self._sent_away
+
+    def why_sent_away(self, name: str) -> str | None:
+        return self._sent_away.get(name)
 
     def agree(self, name: str, agreed: Agreed) -> None:
         with self._lock:

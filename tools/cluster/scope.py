@@ -35,7 +35,8 @@ class Scope:
         if isinstance(error, NotRight) and not self._is_agreed(node, stage, task.uri):
             return ComeBack(reason, AGAIN_S), None
         if isinstance(error, Fatal):
-            return Interrupted(reason), Hold(stage, HELD_FOR_GOOD_S, str(error))
+            held_s = getattr(error, "delay", None) or HELD_FOR_GOOD_S
+            return Interrupted(reason), Hold(stage, held_s, str(error))
         if isinstance(error, NoRoom):
             return Interrupted(reason), Hold(stage, HELD_S, str(error))
         if not isinstance(error, Unavailable) or self._is_agreed(node, stage, stage):

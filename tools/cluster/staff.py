@@ -25,7 +25,12 @@ class NodeCarrier(Protocol):
 
     keeps_files: bool
 
-    def arrived(self, uri: str, cargo: Any) -> None: ...
+    def arrived(self, uri: str, cargo: Any, is_again: bool) -> None:
+        """`is_again`: it was given to another node before, which may have begun it."""
+
+    def given_back(self, uri: str) -> None:
+        """Nobody has begun it: it goes to another node."""
+
     def leaving(self, uri: str, result: Done | HarvestError) -> Any: ...
     def judged(self, result: Result, verdict: str) -> None:
         """What became of it: settled (book its files), stale (drop them) or again (it comes
@@ -41,7 +46,8 @@ class Passing:
     def __init__(self, packed: Callable[[Any], Any] = lambda records: None) -> None:
         self._packed = packed
 
-    def arrived(self, uri: str, cargo: Any) -> None: ...
+    def arrived(self, uri: str, cargo: Any, is_again: bool) -> None: ...
+    def given_back(self, uri: str) -> None: ...
 
     def leaving(self, uri: str, result: Done | HarvestError) -> Any:
         return self._packed(result.records) if isinstance(result, Done) else None

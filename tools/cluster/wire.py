@@ -18,6 +18,7 @@ from .messages import KINDS, Message, Table, Work
 
 LARGEST = 8 * 2**20  # bytes of a message
 LONGEST_TEXT = 100_000
+LONGEST_NOTE = 4 * 2**20  # of what was found: a form may carry that much along
 LARGEST_NUMBER = 2**63 - 1
 LONGEST_DELAY_S = 7 * 86_400.0
 
@@ -144,9 +145,13 @@ def _found(fields: list[Any]) -> Found:
         raise ValueError
     if not is_of(priority, int) or not is_of(depth, int | None):
         raise ValueError
-    if notes is not None and not all(is_of(each, str | None) for each in notes):
+    if notes is not None and not all(_is_note(each) for each in notes):
         raise ValueError
     return Found(stage, uris, priority, depth, notes, again)
+
+
+def _is_note(value: object) -> bool:
+    return value is None or (isinstance(value, str) and len(value) <= LONGEST_NOTE)
 
 
 def _list(value: object) -> list[Any]:

@@ -48,7 +48,7 @@ def executor_of_nodes(job: Job, settings: Settings, stop: Event) -> NodeExecutor
             f"there is no cluster in {settings.cluster.folder}: python main.py cluster init "
             "--address HOST makes one"
         )
-    key, abroad = read_join(file), job.abroad()
+    key, abroad, here = read_join(file), job.abroad(), job.stages
     job.stages = [
         replace(stage, workers=settings.cluster.tasks, kind="waits", is_elsewhere=True)
         if stage.name in abroad.cargoes
@@ -59,4 +59,4 @@ def executor_of_nodes(job: Job, settings: Settings, stop: Event) -> NodeExecutor
         logger.warning("%s", sentence)
     patience_s = settings.cluster.patience_h * HOUR_S
     ways = lambda back: Bus(key, back=back), stop, patience_s
-    return NodeExecutor(job.stages, job.workers, abroad, *ways)
+    return NodeExecutor(job.stages, job.workers, abroad, *ways, here)

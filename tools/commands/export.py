@@ -25,6 +25,7 @@ class Options(flags.Options):
     folder: Path | None
     format: str
     split_seed: int | None
+    without_bad: bool
     dry_run: bool
     quiet: bool
 
@@ -39,13 +40,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)} (default: the first)",
     )
     add("--split-seed", type=flags.whole, metavar="N", help="for pykeen: another split (0)")
+    add("--without-bad", action="store_true", help="leave out files that were judged bad")
     flags.add_dry_run(parser, "say what is there, write nothing")
     flags.add_quiet(parser)
     flags.add_places(parser, "config", "state", "graph")
 
 
 def run(options: Options) -> int:
+    from ..graphs.without import without
     from ..reports.progress import bar
+    from ..web.data.judgements import NAME, bad
 
     folder, chosen = folder_of(options), format_named(options.format)
     if options.split_seed is not None and options.format != "pykeen":
@@ -58,9 +62,12 @@ def run(options: Options) -> int:
         closing(existing_graph(url, password)) as graph,
         bar("exported", chosen.work(graph.counts()), options.quiet) as show,
     ):
-        export(graph, folder, show, options.format, **needs_of(options))
+        left_out = bad(settings.state) if options.without_bad else frozenset[str]()
+        export(without(graph, left_out), folder, show, options.format, **needs_of(options))
     if not options.quiet:
         print(f"{folder} is complete; {chosen.advice(folder)}")
+        if left_out:
+            print(f"left out were the files judged bad: {len(left_out):,} hashes in {NAME}")
     return 0
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
+PAGE_PORT = 8085
+
+
 class JobOptions(flags.Options):
     """What every job has; each adds its own."""
 
@@ -26,6 +29,7 @@ class JobOptions(flags.Options):
     quiet: bool
     verbose: bool
     metrics: int | None
+    serve: int | None
 
 
 class JobCommand:
@@ -57,6 +61,14 @@ class JobCommand:
         flags.add_dry_run(parser, "say what would be asked; nothing is made or asked")
         flags.add_places(parser, *self._job.place_flags, home=self._job.usual_home)
         add("--metrics", type=flags.whole, metavar="PORT", help="let Prometheus ask at this port")
+        add(
+            "--serve",
+            nargs="?",
+            type=flags.whole,
+            const=PAGE_PORT,
+            metavar="PORT",
+            help=f"show how it goes in a browser, live ({PAGE_PORT})",
+        )
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)
         add("-v", "--verbose", action="store_true", help="log what each worker does")
@@ -71,9 +83,10 @@ class JobCommand:
 
         for request in ("pause", "resume"):  # whoever asks before we listen must not end us
             signal.signal(SIGNALS[request], signal.SIG_IGN)
+        from .beside import page_beside
         from .session import harvest
 
-        with only_instance(settings.state):
+        with only_instance(settings.state), page_beside(settings, options):
             return harvest(self._job, settings, options)
 
 

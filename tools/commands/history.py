@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base.seldom import Seldom
 from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable
 from ..jobs.registry import job_in
-from ..journal.check import copies, inspect
-from ..journal.holder import running
-from ..journal.reader import all_samples, failed, look
+from ..journal.check import inspect
+from ..journal.reader import all_samples, failed
 from ..journal.snapshots import snapshots
 from ..reports.as_json import as_json, failed_as_json
 from ..reports.text import as_text, failed_line, verdict_line
-from ..reports.view import View
+from ..reports.view import view_of
 from . import flags
 
 if TYPE_CHECKING:
@@ -99,16 +99,6 @@ def file_of(given: Path | None, settings: Settings) -> Path:
     return given / settings.pools_file.name if given.is_dir() else given
 
 
-def view_of(file: Path, job: Description, stored: Mapping[str, int] | None) -> View:
-    """Whoever holds the folder is asked before the file: a harvest that ends in between has then
-    written down everything."""
-    is_state = file.name == "pools.db"
-    holder = running(file.parent) if is_state else None
-    kept = copies(file) if is_state else ()
-    seen = look(file, job.whole_file)
-    return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
-
-
 def stored_in(job: Description, settings: Settings) -> Mapping[str, int] | None:
     """None if there is no store yet, or none that answers."""
     try:
@@ -157,23 +147,6 @@ def watch(file: Path, settings: Settings, seconds: float, for_programs: bool) ->
 
     repeat(page, max(SHORTEST_WATCH_S, seconds), Screen(sys.stdout) if is_screen else None)
     return 0
-
-
-class Seldom:
-    """Something that may take its time: asked anew only after twenty times as long."""
-
-    def __init__(self, ask: Callable[[], Mapping[str, int] | None]) -> None:
-        self._ask = ask
-        self._answer: Mapping[str, int] | None = None
-        self._due = 0.0
-
-    def __call__(self) -> Mapping[str, int] | None:
-        begun = time.monotonic()
-        if begun >= self._due:
-            self._answer = self._ask()
-            now = time.monotonic()
-            self._due = now + 20 * (now - begun)
-        return self._answer
 
 
 def heading() -> Callable[[str], str]:

@@ -40,7 +40,7 @@ class Options(flags.Options):
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--join", type=Path, metavar="FILE", help="what `cluster add` wrote for this node")
-    text = "tasks of each stage at once (as fetch_workers and extend_workers say)"
+    text = "tasks of each stage at once (as fetch_workers, extend_workers or the stage say)"
     add("--threads", type=flags.whole, metavar="N", help=text)
     add("--once", action="store_true", help="end when the harvest is over")
     flags.add_places(parser, "config", "state", "media", home=STATE)
@@ -78,7 +78,8 @@ def own_settings(options: Options) -> Settings:
     if (threads := options.threads) is not None:
         if threads < 1:
             raise UsageError("--threads must be 1 or more")
-        settings = replace(settings, fetch_workers=threads, extend_workers=threads)
+        cluster = replace(settings.cluster, threads=threads)
+        settings = replace(settings, fetch_workers=threads, extend_workers=threads, cluster=cluster)
     return settings
 
 

@@ -57,7 +57,7 @@ def page_of(table: PageTable, text: str | None, settings: Settings) -> Page:
 def url_of(text: str | None, settings: Settings) -> str:
     """The identity of the page that is meant: an address, or what `history.py` shows."""
     from ..documents.address import as_seed, identity
-    from ..jobs.pages import dropped_by
+    from ..jobs.pages_asking import dropped_by
 
     if text is None:
         raise UsageError("which page is meant? Name it like https://example.org/page")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 
-from ..errors import AlreadyRunning
 from . import flags
 
 EXAMPLES = (
@@ -26,22 +24,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    from ..assist.inbox import request_retry
-    from ..engine.pools import Pools
+    from ..assist.inbox import retry
     from ..jobs.registry import job_in
-    from ..journal.instance import only_instance
+    from ..journal.reader import facts_in
     from .again import command_of
 
-    settings, reason = flags.load(options), options.reason
+    settings = flags.load(options)
     file = settings.pools_file
     if not file.exists():
         raise flags.nothing_at(file, options)
-    try:
-        stages = job_in(file).stages(settings)
-        with only_instance(settings.state), closing(Pools(file, stages)) as pools:
-            command = command_of(pools.remembered())
-            print(f"{pools.revive(reason):,} go back to work; `{command}` goes on")
-    except AlreadyRunning:
-        request_retry(settings.state, reason)
-        print("the harvest that runs puts them back to work within a minute")
+    revived = retry(file, job_in(file).stages(settings), options.reason)
+    if revived is None:
+        print("the harvest that runs puts them back to work in a moment")
+    else:
+        print(f"{revived:,} go back to work; `{command_of(facts_in(file))}` goes on")
     return 0

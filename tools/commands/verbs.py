@@ -25,10 +25,12 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
         **JOBS,
         "jobs": Verb("jobs", "list the jobs"),
         "init": Verb("init", "ask for contact, source, seeds and graph, and write sheaf.toml"),
+        "completion": Verb("completion", "print a script that completes commands and flags"),
         "check": Verb("check", "try source, graph, providers, disk, notices and receiving node"),
     },
     "while it runs, and after": {
         "history": Verb("history", "say how far it is: pools, rates, time left, failures"),
+        "serve": Verb("serve", "show all that in your browser, live, with buttons"),
         "pause": Verb("pauses", "ask the running harvest, or some of it, to begin no new tasks"),
         "resume": Verb("pauses", "ask a paused harvest, or some of it, to go on"),
         "stop": Verb("stop", "ask the running harvest to end; tasks finish, nothing is lost"),
@@ -38,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "what was harvested": {
         "credits": Verb("credits", "print who made the files of a concept, or of everything"),
         "sheet": Verb("sheet", "write a page to look at: a concept with its media"),
+        "stats": Verb("stats", "tell coverage, licences, providers and degrees in figures"),
         "export": Verb("export", "write the graph as files for other tools"),
         "copy": Verb("copy", "copy a graph into another one"),
         "clear": Verb("clear", "empty the graph, after you typed its name"),
@@ -50,9 +53,6 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     "several machines": {
         "cluster": Verb("cluster", "keys and nodes: make, add, remove, look at them"),
         "node": Verb("node", "work for a harvest on another machine"),
-    },
-    "your shell": {
-        "completion": Verb("completion", "print a script that completes commands and flags"),
     },
 }
 

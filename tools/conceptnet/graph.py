@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..add import Counts, Graph
 from ..graphs import open as graphs
+from ..graphs.reader import Reader
 from .rules import ALL_RELATIONS
 
 
@@ -15,6 +16,11 @@ def open_graph(url: str, password: str = "") -> Graph:
 def visit_graph(url: str, password: str = "") -> Graph | None:
     """To be read, as it is and nothing made; None if there is no such file."""
     return graphs.visit_graph(url, ALL_RELATIONS, password)
+
+
+def open_reader(url: str, password: str = "") -> Reader:
+    """For pages and statistics; UsageError if there is no graph."""
+    return graphs.open_reader(url, ALL_RELATIONS, password)
 
 
 def graph_counts(url: str, password: str = "") -> Counts | None:

@@ -32,11 +32,12 @@ class Panel(NamedTuple):
     """A view of a job's own, as data: whoever shows it decides how.
 
     A table has rows of cells, and a head if its columns need names; bars are names with a number
-    each; a curve is the same where its course is worth drawing.
+    each; a curve is the same where its course is worth drawing, a cloud where there are too many
+    names for bars.
     """
 
     title: str
-    kind: Literal["table", "bars", "curve"]
+    kind: Literal["table", "bars", "curve", "cloud"]
     rows: Sequence[tuple[Cell, ...]]
     head: Sequence[str] = ()
 
@@ -124,6 +125,10 @@ class Description:
 
     def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
         """Those that need more than counts: read from a state's file, or what lies beside it."""
+        return ()
+
+    def details(self, settings: Any) -> Sequence[Panel]:
+        """Those for which its stores have to be asked, for the live page; they may take a while."""
         return ()
 
     def known_as(self, file: Path, uris: Sequence[str]) -> Mapping[str, str]:
@@ -265,7 +270,7 @@ class Job:
         return None
 
     def lost(self, owners: Sequence[str]) -> None:
-        """The files of these are gone with the node that had them: its store holds none of them."""
+        """Their files are gone with the node that had them: its store holds none of them."""
 
     # --- how far it is ---------------------------------------------------------------------
 
@@ -276,8 +281,7 @@ class Job:
         """For whom, while somebody else is worked with, in a few words; "" for nobody."""
         return ""
 
-    def begun_bytes(self) -> int:
-        """Of files that belong to unfinished tasks."""
+    def begun_bytes(self) -> int:  # of files of unfinished tasks
         return 0
 
     def metrics(self) -> Mapping[str, Metric]:

@@ -179,8 +179,7 @@ class Pools(Reopening):
         with self.changed:
             return {name: self.count(name) for name in self._register.ids}
 
-    def done(self, stage: Stage) -> int:
-        """How many tasks this stage has brought to an end, over all runs."""
+    def done(self, stage: Stage) -> int:  # tasks that it has brought to an end, over all runs
         return self._register.counts[stage.done]
 
     def is_ready(self, stage: Stage) -> bool:
@@ -244,8 +243,7 @@ class Pools(Reopening):
             self._register.make_durable()
 
     def snapshot(self, keep: int) -> Path:
-        """Copy the state as it is now; nobody waits for it."""
-        return self._register.snapshot(keep)
+        return self._register.snapshot(keep)  # nobody waits for it
 
     # --- inside ----------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SCHEMA = {
     "sheaf_entity_uri": "CONSTRAINT {} IF NOT EXISTS FOR (n:Entity) REQUIRE n.uri IS UNIQUE",
     "sheaf_entity_name": "INDEX {} IF NOT EXISTS FOR (n:Entity) ON (n.name)",
+    "sheaf_entity_text": "FULLTEXT INDEX {} IF NOT EXISTS FOR (n:Entity) ON EACH [n.name]"
+    " OPTIONS {{indexConfig: {{`fulltext.analyzer`: 'standard-no-stop-words'}}}}",
     "sheaf_media_path": "CONSTRAINT {} IF NOT EXISTS FOR (n:Media) REQUIRE n.path IS UNIQUE",
     "sheaf_media_owner": "INDEX {} IF NOT EXISTS FOR (n:Media) ON (n.owner)",
 }
@@ -69,13 +71,17 @@ LIVING_MEMBERS = """MATCH (h:SheafHarvest) WHERE h.alive > timestamp() - $fresh_
 DELETE_MEMBERS = "MATCH (h:SheafHarvest) WHERE h.id IS NOT NULL DELETE h"
 
 
+def plain_types(types: Sequence[str]) -> None:
+    for each in types:
+        if not _PLAIN_NAME.fullmatch(each):
+            raise ValueError(f"not a type of relation: {each!r}")
+
+
 class TypedTexts:
     """The texts with a type of relation in them: one for each type, or one that names all."""
 
     def __init__(self, types: Sequence[str]) -> None:
-        for each in types:
-            if not _PLAIN_NAME.fullmatch(each):
-                raise ValueError(f"not a type of relation: {each!r}")
+        plain_types(types)
         self._types = types
         schema = {**_SCHEMA, **self._keys()}
         self.create_schema = {name: f"CREATE {what.format(name)}" for name, what in schema.items()}

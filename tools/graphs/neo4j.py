@@ -168,6 +168,12 @@ class Neo4jGraph:
             yield from page
             after = page[-1][0]
 
+    def ask(self, query: str, seconds: float, **parameters: object) -> Rows:
+        """A text of `cypher_reader`, with a deadline of its own."""
+        work = unit_of_work(timeout=seconds)(_rows)
+        with self._explained(), self._session() as session:
+            return session.execute_read(work, query, parameters)
+
     # --- the server ------------------------------------------------------------------------
 
     def _read(self, query: str, **parameters: object) -> Rows:

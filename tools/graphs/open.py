@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from ..add import Counts, Graph
 from ..errors import UsageError
 from . import sqlite
+from .reader import Reader
 from .sqlite import SqliteGraph
+from .sqlite_reader import SqliteReader
 
 if TYPE_CHECKING:
     from .neo4j import Neo4jGraph
@@ -39,6 +41,15 @@ def visit_graph(url: str, types: Sequence[str], password: str = "") -> Graph | N
         return _neo4j(url, types, password)
     path = sqlite_path(url)
     return SqliteGraph(path, writable=False) if path.exists() else None
+
+
+def open_reader(url: str, types: Sequence[str], password: str = "") -> Reader:
+    """For pages and statistics: nothing is made or changed. UsageError if there is no graph."""
+    if is_embedded(url):
+        return SqliteReader(sqlite_path(url))
+    from .neo4j_reader import Neo4jReader
+
+    return Neo4jReader(_neo4j(url, types, password), types)
 
 
 def graph_counts(url: str, types: Sequence[str], password: str = "") -> Counts | None:

@@ -196,7 +196,7 @@ class SqliteGraph:
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         asked = _as_json(owners)
         rows = [row for query in READ_OWNERS for row in self._db.execute(query, (asked,))]
-        return {owner: self._media_at(_paths(lists)) for owner, *lists in rows}
+        return {owner: self._media_at(listed(lists)) for owner, *lists in rows}
 
     def _media_at(self, paths: Sequence[str]) -> list[Media]:
         return [Media(*row) for row in self._db.execute(READ_MEDIA, (_as_json(paths),))]
@@ -263,7 +263,8 @@ def _as_json(records: Iterable[object]) -> str:
     return orjson.dumps(list(records), default=tuple).decode()
 
 
-def _paths(lists: Iterable[str | None]) -> list[str]:
+def listed(lists: Iterable[str | None]) -> list[str]:
+    """The paths in an owner's lists of media, as they were attached."""
     return [path for each in lists if each for path in orjson.loads(each)]
 
 

@@ -193,9 +193,9 @@ class FileCargo(Plain):
         brought = attachment_of(uri, cargo)
         with self._graph.still() as graph:
             known = graph.media_of([uri]).get(uri, [])
-        return [(each.path, each.sha256) for each in known] == [
-            (each.path, each.sha256) for each in brought.media
-        ]
+        # The graph lists them by kind, a draft in the order in which they were found.
+        stored = {(each.path, each.sha256) for each in known}
+        return stored == {(each.path, each.sha256) for each in brought.media}
 
 
 def attachment_of(owner: str, cargo: Any) -> Attachment:

@@ -159,10 +159,13 @@ class FileCarrier:
         self._drafts = drafts
         self.ledger = ledger
 
-    def arrived(self, uri: str, cargo: Any) -> None:
+    def arrived(self, uri: str, cargo: Any, is_again: bool) -> None:
         """What others began without files; what was begun here goes before."""
         if isinstance(cargo, dict) and self._drafts.lend(uri) is None:
             self._drafts.save(draft_of(cargo))
+
+    def given_back(self, uri: str) -> None:
+        """A draft that came along stays for when it comes back."""
 
     def leaving(self, uri: str, result: Done | HarvestError) -> Any:
         if isinstance(result, Done):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..archive.origin import Origin
 from ..base.credentials import hidden
@@ -38,6 +39,9 @@ from .layers_task import database_in, is_there, task_in
 from .layers_watch import Watch
 from .ownership import ID, Past
 from .silent_hosts import said_of
+
+if TYPE_CHECKING:
+    from ..cluster.abroad import Abroad
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +96,16 @@ class LayersJob(Job):
     @property
     def store(self) -> Store:
         return self._store
+
+    @property
+    def harvest_id(self) -> str:
+        return self._id
+
+    def abroad(self) -> Abroad:
+        from .layers_abroad import abroad_of
+
+        ways = self._settings, self._task, self._tables, self._hosts
+        return abroad_of(self, *ways, lambda: self._visit.activity)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": f"{self._world} {self._task.name}"}

@@ -16,6 +16,7 @@ from ..layers.task import Task
 from ..layers.visit import Given, Visit
 from ..network.client import Client
 from ..network.hosts import Hosts
+from ..network.limits import KeptLimits
 from ..network.response import Response
 from ..proxy import Proxies
 from ..settings import Settings
@@ -33,14 +34,22 @@ def hosts_of(settings: Settings, task: Task) -> Hosts:
     )
 
 
-def task_client(settings: Settings, task: Task, stop: Event, more: Iterable[str] = ()) -> Client:
-    """Hosts that the task names may be anywhere; `more` are addresses its user typed."""
+def task_client(
+    settings: Settings,
+    task: Task,
+    stop: Event,
+    more: Iterable[str] = (),
+    kept: KeptLimits | None = None,
+) -> Client:
+    """Hosts that the task names may be anywhere; `more` are addresses its user typed. `kept` are
+    limits that somebody else keeps."""
     rates = {**settings.http.limits, **task.limits.rates}
     patience = settings.layers.connect_timeout_s
     http = replace(settings.http, connect_timeout_s=patience, limits=rates)
     named = [task.base, *(request.url for request in task.starts()), *more]
     hosts = {host for url in named if (host := urlsplit(url).netloc.rpartition("@")[2])}
-    return Client(http, Proxies(settings.proxy.urls), stop, task.workers, trusted=hosts)
+    proxies, connections = Proxies(settings.proxy.urls), task.workers
+    return Client(http, proxies, stop, connections, trusted=hosts, kept=kept)
 
 
 def asker_of(settings: Settings, task: Task, client: Client, hosts: Hosts) -> Asker:

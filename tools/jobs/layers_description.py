@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..engine.job import Job, Panel, Series
 from ..engine.stage import Stage
@@ -58,6 +58,11 @@ class LayersDescription(NamedDescription):
             "answers": dict(_of(STATUS, counts)),
         }
 
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .layers_stored import details_of_task
+
+        return details_of_task(settings)
+
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .layers_stored import counts_in
 
@@ -94,6 +99,11 @@ class LayersDescription(NamedDescription):
         from .layers import opened
 
         return opened(settings, arguments, stop)
+
+    def staff(self, name: str, settings: Settings, welcome: Any, post: Any, stop: Event) -> Any:
+        from .layers_node import staff_of
+
+        return staff_of(settings, welcome, post, stop)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

@@ -34,8 +34,7 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
 
     task = load_task(layers.folder, name)
     only = tuple(given.get("only") or ())
-    if only:
-        task = task.only([_layer(task, each) for each in only])
+    task = part_of(task, only)
     if given.get("delay_s") is not None:
         layers = replace(layers, delay_s=given["delay_s"])
     database = layers.database or task.database
@@ -47,6 +46,11 @@ def with_task(settings: Settings, arguments: Namespace) -> Settings:
     _check_place(database_of(settings.databases, database, None).url, state, task)
     clock = replace(settings.clock, task_timeout_s=layers.task_timeout_s, scan_s=layers.scan_s)
     return replace(settings, layers=layers, state=state, clock=clock, attempts=task.attempts)
+
+
+def part_of(task: Task, only: Sequence[str]) -> Task:
+    """The task, or only these layers of it, as somebody types them."""
+    return task.only([_layer(task, each) for each in only]) if only else task
 
 
 def _check_beginning(task: Task, only: Sequence[str]) -> None:

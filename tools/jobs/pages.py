@@ -11,11 +11,12 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..archive.origin import Origin
 from ..archive.store import Archive
 from ..base.text import one_line
-from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters, lane_of
+from ..documents.address import DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
@@ -23,13 +24,11 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
-from ..network.client import Client
 from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
 from ..pages.control import LINKS, Control
-from ..pages.download import Download, Wanted
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
@@ -37,19 +36,20 @@ from ..pages.notes import is_requisite
 from ..pages.open_table import open_table, place_of
 from ..pages.own_headers import OwnHeaders
 from ..pages.page import FETCHED, Child, Failed, HostNews
-from ..pages.requisites import Requisites
 from ..pages.robots_rules import RobotsRules
-from ..pages.robots_txt import RobotsTxt
 from ..pages.store import Store
 from ..pages.table import PageTable
 from ..pages.visit import Visitor
-from ..proxy import Proxies
 from ..settings import Settings
+from .pages_asking import crawling_client, download_of, dropped_by, robots_of
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
 from .pages_watch import Watch
 from .silent_hosts import said_of
+
+if TYPE_CHECKING:
+    from ..cluster.abroad import Abroad  # it is for those who have nodes
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class PagesJob(Job):
     ) -> None:
         """`crawl` is what it knows of itself: its id, its seeds, its depth."""
         pages = settings.pages
-        self._settings, self._crawl, self._table = settings, crawl, table
+        self._settings, self._crawl, self._table, self._drop = settings, crawl, table, drop
         self._opened, self._stop = ExitStack(), stop
         self._pools: Pools | None = None  # until it is open
         self._sheet: Path | None = None  # until it is over
@@ -81,7 +81,7 @@ class PagesJob(Job):
             pages.crawl_delay_cap_s,
             asks_first=pages.robots == "obey",
         )
-        self.client = crawling_client(settings, crawl, stop)
+        self.client = crawling_client(settings, crawl.hosts, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
         self._traps = traps = HostTraps(pages.limit_per_host)
         urls = [link.url for link in crawl.links]
@@ -90,7 +90,12 @@ class PagesJob(Job):
         extract = extract_named(pages.extract)
         most = pages.analyse_max_bytes
         analyse = Analyse(archived, drop, most, pages.words, extract, pages.requisites)
-        download = self._download(analyse, drop)
+        own = OwnHeaders(pages.headers_file, pages.cookies, crawl.hosts)
+        visitor = Visitor(self.client, self._hosts, own, pages.timeout_s)
+        rules = RobotsRules(table, self._hosts)
+        self._robots = robots_of(settings, visitor, Keeper(table), rules, drop)
+        ways = analyse, self._robots, traps, drop, crawl.plain
+        download = download_of(settings, visitor, table, *ways)
         self.workers = {"download": download, "analyse": analyse, "control": self._control}
         self.stages = [self._with_gate(stage) for stage in PAGES.stages(settings)]
         self.seeds = list(found_of(crawl.links))
@@ -104,24 +109,15 @@ class PagesJob(Job):
     def _with_gate(self, stage: Stage) -> Stage:
         return replace(stage, gate=self._hosts) if stage.lane is not None else stage
 
-    def _download(self, analyse: Analyse, drop: DropParameters) -> Download:
-        pages, table = self._settings.pages, self._table
-        own = OwnHeaders(pages.headers_file, pages.cookies, self._crawl.hosts)
-        visitor = Visitor(self.client, self._hosts, own, pages.timeout_s)
-        keeper, robots = Keeper(table), None
-        if pages.robots == "obey":
-            rules = RobotsRules(table, self._hosts)
-            robots = RobotsTxt(visitor, keeper, rules, drop, pages.sitemaps)
-        self._robots = robots
-        wanted = Wanted(
-            pages.max_bytes,
-            pages.attempts,
-            frozenset(pages.types),
-            pages.refetch_after_s is not None,
-            self._crawl.plain,
-        )
-        others = Requisites(visitor, keeper, table, drop, pages.max_bytes)
-        return Download(visitor, keeper, table, analyse, robots, self._traps, drop, wanted, others)
+    @property
+    def harvest_id(self) -> str:
+        return self._crawl.id
+
+    def abroad(self) -> Abroad:
+        from .pages_abroad import abroad_of
+
+        ways = self._settings, self._crawl, self._table, self._drop
+        return abroad_of(self, *ways, self._hosts, self._traps)
 
     def identity(self) -> dict[str, str]:
         return {**super().identity(), "world": self._crawl.world}
@@ -227,24 +223,6 @@ class PagesJob(Job):
         table = place_of(pages.database, self._settings.state)
         found: dict[str, str | Path] = {"archive": pages.archive, "page table": table}
         return found if self._sheet is None else {**found, "to look at": self._sheet}
-
-
-def dropped_by(names: Sequence[str]) -> DropParameters:
-    """Parameters that do not make another page; those of the settings besides the usual ones."""
-    return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
-
-
-def crawling_client(settings: Settings, crawl: Crawl, stop: Event) -> Client:
-    """Hosts that the user named as seeds may be anywhere."""
-    pages, http = settings.pages, settings.http
-    http = replace(http, connect_timeout_s=pages.connect_timeout_s)
-    return Client(
-        http,
-        Proxies(settings.proxy.urls),
-        stop,
-        pages.download_workers,
-        trusted=crawl.hosts,
-    )
 
 
 def opened(settings: Settings, arguments: Namespace, stop: Event) -> PagesJob:

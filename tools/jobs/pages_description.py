@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..engine.job import Description, Job, Panel, Series
 from ..engine.stage import Stage
@@ -74,6 +74,11 @@ class PagesDescription(Description):
             "requisites": dict(_of(REQUISITES, counts)),
         }
 
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .pages_stored import details_of_crawl
+
+        return details_of_crawl(settings)
+
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
         from .pages_stored import stored
 
@@ -132,6 +137,11 @@ class PagesDescription(Description):
         from .shipping import ArchiveShipping  # it takes paramiko with it
 
         return ArchiveShipping(settings)
+
+    def staff(self, name: str, settings: Settings, welcome: Any, post: Any, stop: Event) -> Any:
+        from .pages_node import staff_of
+
+        return staff_of(settings, welcome, post, stop)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

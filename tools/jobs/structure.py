@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Metric, Panel
@@ -42,6 +43,9 @@ from .structure_statuses import nothing_done
 from .structure_stored import DATABASE
 from .structure_tables import Tables, opened_tables
 from .structure_workers import Workers
+
+if TYPE_CHECKING:
+    from ..cluster.abroad import Abroad
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +84,7 @@ class StructureJob(Job):
         self._store = Store(documents, self._reopen, self._rowing)
         ways = settings, sources, documents, self._parsers, self._pools
         self._workers = Workers(*ways)
+        self._then = "finished" if tables is None else "to_export"  # of what is parsed
         self.workers = self._wanted_workers(hosts)
 
     @property
@@ -92,10 +97,9 @@ class StructureJob(Job):
 
     def _wanted_workers(self, hosts: Hosts) -> dict[str, Worker]:
         only, tables = self._arguments.only_stage, self._tables
-        to = "finished" if tables is None else "to_export"
         workers: dict[str, Worker] = {
             "dispatch": self._workers.dispatch(only is not None),
-            "parse": self._workers.parse(hosts, to),
+            "parse": self._workers.parse(hosts, self._then),
         }
         if tables is not None:
             leased = Ahead(self._documents, lambda: self._pools().tasks(self._stage["export"]))
@@ -105,6 +109,14 @@ class StructureJob(Job):
         if only not in workers:
             raise UsageError(f"{self._structure.file} has no export: write export = FILE.json")
         return {only: workers[only]}
+
+    def abroad(self) -> Abroad:
+        from .structure_abroad import abroad_of
+
+        if "parse" not in self.workers:
+            raise UsageError("nodes do nothing but parse: start it without --cluster")
+        ways = self._sources, self._parsers
+        return abroad_of(self._id, self._structure.name, self._then, *ways)
 
     def failed(self, task: Task, reason: str) -> object:
         return self._workers.failed(task, reason)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..engine.job import Job, Pace, Panel, Series
 from ..engine.stage import Stage
@@ -48,6 +48,11 @@ class StructureDescription(NamedDescription):
         from .structure_views import views_of
 
         return views_of(file, pace)
+
+    def details(self, settings: Settings) -> Sequence[Panel]:
+        from .structure_views import details_of
+
+        return details_of(settings)
 
     def known_as(self, file: Path, uris: Sequence[str]) -> Mapping[str, str]:
         from ..structure.status import sources_in
@@ -93,6 +98,11 @@ class StructureDescription(NamedDescription):
         from .structure import opened
 
         return opened(settings, arguments, stop)
+
+    def staff(self, name: str, settings: Settings, welcome: Any, post: Any, stop: Event) -> Any:
+        from .structure_node import staff_of
+
+        return staff_of(settings, welcome)
 
     def rehearsed(
         self, settings: Settings, scratch: Settings, arguments: Namespace, stop: Event

@@ -8,15 +8,31 @@ from pathlib import Path
 
 from ..base.text import clipped, date, duration, size
 from ..engine.job import Pace, Panel
-from ..structure.status import ExportSeen, exports_in, parsers_in, queues_in
+from ..settings import Settings
+from ..structure.status import STATUSES, ExportSeen, exports_in, parsers_in, queues_in, statuses_in
 
 LAST = 10
+MOST_EXPORTS = 500
 NAME = 40  # characters
 
 
 def views_of(pools_file: Path, pace: Pace) -> Sequence[Panel]:
     state = pools_file.parent
     return (_queues(pools_file, pace), _parsers(state), _exports(state))
+
+
+def details_of(settings: Settings) -> Sequence[Panel]:
+    """Documents by status, and what did not fit of those exported last."""
+    file = settings.pools_file
+    if not file.exists():
+        return ()
+    statuses = [(STATUSES[each], n) for each, n in statuses_in(file).items()]
+    exports = [each for each in exports_in(settings.state, MOST_EXPORTS) if each.problems]
+    problems = [(_name(each), each.problems, each.reason or "") for each in exports]
+    return (
+        Panel("Documents by status", "bars", statuses),
+        Panel("Problems of the last exports", "table", problems, ("problems", "reason")),
+    )
 
 
 def _queues(pools_file: Path, pace: Pace) -> Panel:
@@ -59,7 +75,7 @@ def _memory(memory: int) -> str:
 def _exports(state: Path) -> Panel:
     rows = [
         (
-            clipped(each.source or each.document, NAME),
+            _name(each),
             date(each.at),
             each.status,
             each.rows,

@@ -98,9 +98,9 @@ class Asker:
         lane = lane_of(identity(asked.url))
         if self._robots is not None:
             self._robots.require_allowed(lane, asked.url)
-        self._hosts.asking(lane)
         own = self._cookies.of(asked.url) if self._cookies is not None else {}
-        with self._client.turn(asked.url):
+        with self._client.turn(asked.url):  # it may have to wait for that
+            self._hosts.asking(lane)
             response = self._client.ask(
                 asked.method,
                 asked.url,

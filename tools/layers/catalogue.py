@@ -19,6 +19,7 @@ from ..base.text import did_you_mean, one_line
 from ..errors import UsageError
 from .class_task import checked
 from .declared import declared_task
+from .digest import digest_of
 from .task import Task
 from .told import is_same, said_by
 
@@ -47,6 +48,8 @@ def load_task(folder: Path, name: str) -> Task:
         raise UsageError(f"no task {name!r} in {folder}{hint}")
     if isinstance(task, Broken):
         raise UsageError(task.reason)
+    if task.file is not None:
+        task.digest = digest_of(task.file)
     return task
 
 

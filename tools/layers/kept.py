@@ -9,17 +9,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..archive.answer import Answered, exchange_of
 from ..archive.origin import Origin
 from ..archive.record import Place, mime_of, pack
 from ..archive.store import Archive
+from ..archive.travelling import answered_of, answered_said
 from ..base.sqlite import reading
-from ..documents.address import host_of, identity
+from ..documents.address import absolute, host_of, identity
 from ..errors import StopHarvest
 from ..network.response import Response
 
@@ -73,6 +75,20 @@ def answer_of(request: str, response: Response, asked_at: float) -> Answer:
     domain, mime = host_of(identity(response.url)), mime_of(response.headers)
     answered = Answered(domain, response.url, moment, response.status, mime, packed)
     return Answer(request, answered)
+
+
+def table_of(answer: Answer) -> dict[str, Any]:
+    """As it travels; its request is known where it comes."""
+    return answered_said(answer.answered)
+
+
+def answer_told(request: str, said: Any, most: int) -> Answer:
+    """What a stranger says was answered, in at most so many bytes; ValueError if that cannot be
+    right. The domain names a file: it is that of the address, whatever he says."""
+    answered = answered_of(said, "", most)
+    if absolute(answered.address) is None:
+        raise ValueError("an answer without an address")
+    return Answer(request, replace(answered, domain=host_of(identity(answered.address))))
 
 
 def kept_in(state: Path) -> Iterator[KeptAnswer]:

@@ -54,6 +54,7 @@ class Robots:
         return rules if rules and time.monotonic() - read_at < KEPT_S else None
 
     def _asked(self, lane: str, address: str) -> Rules:
+        self._hosts.asking(lane)
         try:
             response: Response = followed(self._ask, Request("GET", address))
         except NoAnswer as error:

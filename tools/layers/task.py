@@ -87,6 +87,7 @@ class Task:
     limits: Limits = Limits()
 
     file: Path | None = None  # where it is written
+    digest: str = ""  # of all that is written of it
     left_out: frozenset[Layer] = frozenset()
     """Layers that the whole task has and this part of it has not."""
 

@@ -38,6 +38,7 @@ from .large_answers import Turn
 from .limits import KeptLimits, Limit, Limits, merged, pause_asked
 from .request import MAX_REDIRECTS, REDIRECTS, Request
 from .response import Response
+from .rests import Trouble
 from .routes import DeadlineAdapter
 from .settings import HttpSettings
 from .traffic import Traffic
@@ -185,6 +186,10 @@ class Client:
     def resting(self) -> int:
         """How many hosts are left alone now."""
         return self._limits.rests.number()
+
+    def troubles(self) -> list[Trouble]:
+        """Whom we leave alone, for how long and why."""
+        return self._limits.rests.now()
 
     def _patience(self, seconds: float | None) -> Patience:
         settings = self._settings

@@ -8,7 +8,9 @@ blamed. Nobody waits here: who hands the work out asks when. Memory is for those
 trouble, however many were seen.
 
 With `asks_first` a host gets one request at a time until `let_in` says that it is known what it
-allows: whoever asks for its rules does so alone.
+allows: whoever asks for its rules does so alone. With `is_elsewhere` other machines ask, some time
+after a task was handed out: a host with a delay gets one task at a time, and the delay counts from
+when its request began there.
 
 Limit: where robots.txt asks for more than the usual delay, that number is kept for each host.
 """
@@ -68,6 +70,7 @@ class Hosts:
         self._delay, self._factor, self._per_host = delay_s, delay_factor, per_host
         self._cap = crawl_delay_cap_s
         self._asks_first = asks_first
+        self.is_elsewhere = False
         self._clock = clock
         self._lock = Lock()
         self._hosts: dict[str, Host] = {}
@@ -85,6 +88,8 @@ class Hosts:
 
     def places(self, lane: str) -> int:
         """How many requests it may get at the same time."""
+        if self.is_elsewhere and self.gap(lane) > 0:
+            return 1
         if not self._asks_first:
             return self._per_host
         host = self._hosts.get(lane)
@@ -96,21 +101,26 @@ class Hosts:
             host.under_way += 1
             self._note_asked(host, lane)
 
+    def gap(self, lane: str) -> float:
+        """Seconds from the beginning of a request to that of the next."""
+        return max(self._delay, self._crawl_delays.get(lane, 0.0))
+
     def ended(self, lane: str, seconds: float) -> None:
         """A request is over, well or not, and took so long."""
         with self._lock:
             host = self._host(lane)
             host.under_way = max(0, host.under_way - 1)
-            host.ready = max(host.asked + self._gap(lane), self._clock() + self._factor * seconds)
+            host.ready = max(host.asked + self.gap(lane), self._clock() + self._factor * seconds)
             if len(self._hosts) > self._sweep_at:
                 self._forget_idle()
 
     # ---- for those who ask
 
-    def asking(self, lane: str) -> None:
-        """A request begins now: later than its task, or after others of the same task."""
+    def asking(self, lane: str, ago_s: float = 0.0) -> None:
+        """A request begins now, or began so long ago: later than its task, or after others of the
+        same task."""
         with self._lock:
-            self._note_asked(self._host(lane), lane)
+            self._note_asked(self._host(lane), lane, ago_s)
 
     def crawl_delay(self, lane: str, seconds: float) -> None:
         """Its robots.txt asks for so much between two requests; it gets as much as the cap."""
@@ -188,12 +198,9 @@ class Hosts:
         """Of how many there is something to remember."""
         return len(self._hosts)
 
-    def _note_asked(self, host: Host, lane: str) -> None:
-        host.asked = self._clock()
-        host.ready = max(host.ready, host.asked + self._gap(lane))
-
-    def _gap(self, lane: str) -> float:
-        return max(self._delay, self._crawl_delays.get(lane, 0.0))
+    def _note_asked(self, host: Host, lane: str, ago_s: float = 0.0) -> None:
+        host.asked = max(host.asked, self._clock() - ago_s)
+        host.ready = max(host.ready, host.asked + self.gap(lane))
 
     def _host(self, lane: str) -> Host:
         host = self._hosts.get(lane)

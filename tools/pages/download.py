@@ -14,7 +14,6 @@ from ..archive.record import REVISIT
 from ..documents.address import DropParameters, address_of, identity, lane_of
 from ..documents.html import is_html, read
 from ..documents.robots_tags import header_wishes
-from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import GiveUp, RetryLater
 from ..network.client import TRY_AGAIN
@@ -24,10 +23,10 @@ from .analyse import Analyse, Body, tally_of
 from .archived import NOT_PAGES
 from .brought import Brought
 from .keeper import Keeper, mime_of
+from .lookup import KnownPage, PageLookup, SameCounted
 from .notes import address_in, is_requisite, is_sitemap
-from .page import FETCHED, Failed, Fetched, HostNews, Link, Page, Record, Unchanged, moment
+from .page import FETCHED, Failed, Fetched, HostNews, Link, Record, Unchanged, moment
 from .robots_txt import RobotsTxt
-from .table import PageTable
 from .visit import Visit, Visitor, sent_to
 
 PIECE = 1_000_000  # bytes
@@ -57,10 +56,10 @@ class Download:
         self,
         visitor: Visitor,
         keeper: Keeper,
-        table: PageTable,
+        table: PageLookup,
         analyse: Analyse,
         robots: RobotsTxt | None,
-        traps: HostTraps,
+        traps: SameCounted,
         drop: DropParameters,
         wanted: Wanted,
         requisites: Callable[[Visit], Done],
@@ -104,7 +103,7 @@ class Download:
             return self._refused(visit, response, f"HTTP {status}")
         return self._fetched(visit, response, earlier)
 
-    def _answer(self, visit: Visit, earlier: Page | None) -> Response:
+    def _answer(self, visit: Visit, earlier: KnownPage | None) -> Response:
         """After redirects that lead to the same page, such as one from http to https."""
         for _ in range(MOST_HOPS):
             response = self._visitor.ask(visit, visit.address, self._wanted.max_bytes, earlier)
@@ -121,7 +120,7 @@ class Download:
 
     # --- what an answer means --------------------------------------------------------------
 
-    def _fetched(self, visit: Visit, response: Response, earlier: Page | None) -> Done:
+    def _fetched(self, visit: Visit, response: Response, earlier: KnownPage | None) -> Done:
         mime, types = mime_of(response), self._wanted.types
         if types and mime not in types and not is_sitemap(visit.task.note):
             raise GiveUp(f"its type is not wanted: {mime or 'none'}")
@@ -138,13 +137,15 @@ class Download:
             return self._read_now(visit, response, earlier, body)
         return _done(visit, response, "to_analyse", record, luggage=body)
 
-    def _read_now(self, visit: Visit, response: Response, earlier: Page | None, body: Body) -> Done:
+    def _read_now(
+        self, visit: Visit, response: Response, earlier: KnownPage | None, body: Body
+    ) -> Done:
         analysed = self._analyse.read(visit.task, body)
         done = _done(visit, response, "to_control", _fetched(visit, response, earlier), analysed)
         return replace(done, tally={**done.tally, **tally_of(analysed)})
 
     def _redirected(
-        self, visit: Visit, response: Response, target: str, earlier: Page | None
+        self, visit: Visit, response: Response, target: str, earlier: KnownPage | None
     ) -> Done:
         self._keeper.keep(visit, response)
         link = Link(identity(target, self._drop), target, "redirect")
@@ -194,7 +195,7 @@ def _says(body: bytes, word: bytes) -> bool:
     return any(word in body[end - PIECE : end + len(word)].lower() for end in ends)
 
 
-def _fetched(visit: Visit, response: Response, earlier: Page | None) -> Fetched:
+def _fetched(visit: Visit, response: Response, earlier: KnownPage | None) -> Fetched:
     return Fetched(
         url=visit.task.uri,
         fetched_at=moment(visit.begun),

@@ -13,15 +13,15 @@ from ..archive.record import Earlier, Packed, pack, payload_digest
 from ..documents.address import host_of
 from ..network.response import Response
 from .archived import NOT_PAGES
+from .lookup import ArchiveLookup
 from .page import Capture, moment
-from .table import PageTable
 from .visit import Visit
 
 MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 
 
 class Keeper:
-    def __init__(self, table: PageTable) -> None:
+    def __init__(self, table: ArchiveLookup) -> None:
         self._table = table
 
     def keep(self, visit: Visit, response: Response) -> None:
@@ -44,12 +44,16 @@ class Keeper:
 
 
 def mime_of(response: Response) -> str | None:
+    return mime_in(response.header("Content-Type"))
+
+
+def mime_in(header: str) -> str | None:
     """Of bounded length: it names a count.
 
-    >>> MIME.fullmatch("text/html") is not None, MIME.fullmatch("text html") is not None
-    (True, False)
+    >>> mime_in("Text/HTML; charset=utf-8"), mime_in("text html")
+    ('text/html', None)
     """
-    kind = response.header("Content-Type").partition(";")[0].strip().lower()
+    kind = header.partition(";")[0].strip().lower()
     return kind if MIME.fullmatch(kind) else None
 
 

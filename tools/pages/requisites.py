@@ -11,9 +11,9 @@ from ..network.client import TRY_AGAIN
 from .brought import Brought
 from .found import MARK, requisites_found
 from .keeper import Keeper, mime_of
+from .lookup import StateLookup
 from .notes import hops_in
 from .page import FETCHED, Captured, HostNews, Record
-from .table import PageTable
 from .visit import Visit, Visitor, sent_to
 
 MOST_HOPS = 5  # of redirects
@@ -27,7 +27,7 @@ class Requisites:
         self,
         visitor: Visitor,
         keeper: Keeper,
-        table: PageTable,
+        table: StateLookup,
         drop: DropParameters,
         max_bytes: int,
     ) -> None:

@@ -12,8 +12,8 @@ from threading import Lock
 
 from ..network.hosts import Hosts
 from ..network.robots import Rules
+from .lookup import HostLookup
 from .page import HostNews
-from .table import PageTable
 
 MOST_HELD = 1000
 KEPT_S = 86_400.0  # a robots.txt is read again after a day
@@ -21,7 +21,7 @@ AGAIN_S = 60.0  # while one reads it again, the others keep to what it said
 
 
 class RobotsRules:
-    def __init__(self, table: PageTable, hosts: Hosts) -> None:
+    def __init__(self, table: HostLookup, hosts: Hosts) -> None:
         self._table = table
         self._hosts = hosts
         self._held: OrderedDict[str, tuple[float, Rules]] = OrderedDict()

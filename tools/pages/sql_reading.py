@@ -36,8 +36,10 @@ class SqlReading(ABC):
         rows = self._ask(say.READ_PAGE, url=url)
         return _page(rows[0]) if rows else None
 
-    def pages(self, below: str = "") -> Iterator[Page]:
-        rows = self._by_key(say.READ_PAGES, "", lambda row: row[0], first=below, last=below + LAST)
+    def pages(self, below: str = "", after: str = "") -> Iterator[Page]:
+        rows = self._by_key(
+            say.READ_PAGES, after, lambda row: row[0], first=below, last=below + LAST
+        )
         return map(_page, rows)
 
     def first(self, most: int) -> list[Page]:

@@ -105,8 +105,8 @@ class PageTable(Protocol):
     def linking(self, depth: int) -> Iterator[Linking]:
         """The pages of at most this depth whose links are known."""
 
-    def pages(self, below: str = "") -> Iterator[Page]:
-        """All of them by url, or those that begin so."""
+    def pages(self, below: str = "", after: str = "") -> Iterator[Page]:
+        """All of them by url, or those that begin so; behind a url, if one is named."""
 
     def first(self, most: int) -> list[Page]:
         """Fetched or failed, those nearest to a seed first."""

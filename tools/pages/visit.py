@@ -20,8 +20,8 @@ from ..network.large_answers import Turn
 from ..network.request import REDIRECTS
 from ..network.response import Response
 from ..network.trouble import NoAnswer, NoUse, Why
+from .lookup import KnownPage
 from .own_headers import OwnHeaders
-from .page import Page
 
 SAFE, PLAIN = "https://", "http://"
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -47,7 +47,9 @@ class Visitor:
         self._own = own
         self._timeout_s = timeout_s
 
-    def ask(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
+    def ask(
+        self, visit: Visit, address: str, most: int, known: KnownPage | None = None
+    ) -> Response:
         """Any answer but one that asks for a pause; `known` is what it may say is unchanged."""
         try:
             return self._asked(visit, address, most, known)
@@ -70,7 +72,9 @@ class Visitor:
             raise self._without_rules(visit, f"HTTP {response.status}")
         return response
 
-    def _asked(self, visit: Visit, address: str, most: int, known: Page | None = None) -> Response:
+    def _asked(
+        self, visit: Visit, address: str, most: int, known: KnownPage | None = None
+    ) -> Response:
         headers = {"Accept": ACCEPT, **self._own.of(visit.lane, address)}
         if known is not None and known.etag:
             headers["If-None-Match"] = known.etag
@@ -94,7 +98,9 @@ class Visitor:
         rest_if_asked(self._hosts, visit.lane, response)
         return response
 
-    def _asked_plainly(self, visit: Visit, address: str, most: int, known: Page | None) -> Response:
+    def _asked_plainly(
+        self, visit: Visit, address: str, most: int, known: KnownPage | None
+    ) -> Response:
         """A seed was typed without a scheme, and nobody answers by https."""
         visit.may_be_plain = False
         visit.address = PLAIN + visit.address.removeprefix(SAFE)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..engine.job import Description, Panel
 from ..journal import facts, pauses
-from ..journal.check import Copy
-from ..journal.holder import Running
+from ..journal.at_work import AtWork, at_work_in
+from ..journal.check import Copy, copies
+from ..journal.holder import Running, running
 from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
-from ..journal.reader import Look
+from ..journal.reader import Look, look
+from ..journal.rests import Resting, rests_in
 from . import rates
 from .forecast import Left, left
 from .rates import Course
@@ -55,6 +58,17 @@ class View(NamedTuple):
         return processes_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
+    def rests(self) -> Sequence[Resting]:
+        """Who is left alone now."""
+        found = rests_in(self.seen.facts, self.running.pid if self.running else None)
+        return [each for each in found if each.until > self.now]
+
+    @property
+    def at_work(self) -> Sequence[AtWork]:
+        """Who works on what now."""
+        return at_work_in(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
     def next_round(self) -> float | None:
         """When it begins again, if it waits between two rounds."""
         return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
@@ -71,6 +85,16 @@ class View(NamedTuple):
     @property
     def left(self) -> Left:
         return left(self.course, self.seen.pools, limit_of(self.seen.facts))
+
+
+def view_of(file: Path, job: Description, stored: Mapping[str, int] | None) -> View:
+    """Whoever holds the folder is asked before the file: a harvest that ends in between has then
+    written down everything."""
+    is_state = file.name == "pools.db"
+    holder = running(file.parent) if is_state else None
+    kept = copies(file) if is_state else ()
+    seen = look(file, job.whole_file)
+    return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
 
 
 def limit_of(written: Mapping[str, str]) -> int | None:

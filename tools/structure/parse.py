@@ -19,7 +19,7 @@ from ..engine.stage import Done, Task
 from ..errors import GiveUp
 from .hosts import Hosts
 from .raw import Raw, raw_of
-from .registry import Parsers, Rule
+from .registry import Parsers, Script
 
 NO_RULE = "no parser of the job matches its name or type"
 LONGEST_SAID = 500  # of what a script prints for one document
@@ -85,7 +85,7 @@ class Parse:
         content = self._content(raw)
         if hashlib.sha256(content).hexdigest() != hash:
             return Done("finished", tally={"superseded": 1})
-        return self._parsed(rule, raw, hash, content)
+        return self.parsed(self._parsers.script_of(rule), raw, hash, content)
 
     def _content(self, raw: Raw) -> bytes:
         source = self._sources.get(raw.of)
@@ -93,8 +93,8 @@ class Parse:
             raise GiveUp(f"its source {raw.of} is no longer one of the job's")
         return source.read(raw.place)
 
-    def _parsed(self, rule: Rule, raw: Raw, hash: str, content: bytes) -> Done:
-        script = self._parsers.script_of(rule)
+    def parsed(self, script: Script, raw: Raw, hash: str, content: bytes) -> Done:
+        """These bytes, which have this hash, by this script."""
         about = {"source": storable(raw.source), "type": raw.type, "hash": hash, "job": self.name}
         try:
             parsed = self._hosts.parse(script, content, about)

@@ -1,0 +1,33 @@
+"""What the tests of the live page share: a harvest that has ended, and a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import run
+from tests.web.eyes import Eyes, eyes
+from tests.web.scene import Served, served
+
+
+@pytest.fixture(scope="session")
+def harvested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small part of the sample. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("harvested")
+    done = run("main.py", "--sample", "--limit", "12", "--depth", "1", "-q", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(harvested: Path) -> Iterator[Served]:
+    with served(harvested) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Eyes]:
+    with eyes() as found:
+        yield found

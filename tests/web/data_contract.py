@@ -1,0 +1,443 @@
+"""What the data behind the pages promises over any store. A test of a store subclasses this and
+makes the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.store_contract import relation, write
+from tools.add import Entity, Graph, Media
+from tools.graphs.reader import FIRST, Reader
+from tools.web.data import gallery, judgements, media_file, search, statistics
+from tools.web.data.concept import NEXT, concept, credits_of, more
+from tools.web.data.gallery import Filter
+from tools.web.data.growing import Grower
+from tools.web.data.neighbourhood import neighbourhood
+from tools.web.data.paths import paths
+from tools.web.data.relations import relation as one_relation
+from tools.web.data.relations import type_page
+from tools.web.data.sidecar import NAME, Sidecar
+
+HASH = "{:02x}" * 32
+
+
+def file(path: str, number: int = 1, kind: str = "image", **more_: object) -> Media:
+    mime = {"image": "image/png", "visual": "image/gif", "audio": "audio/ogg"}[kind]
+    width, height, length = (None, None, 3.0) if kind == "audio" else (640, 480, None)
+    made = Media(
+        path, kind, mime, HASH.format(*([number] * 32)), 1000 + number, width, height, length,
+        "cc-by-4.0", "https://example.org/by", "Ada", "https://example.org/page", "https://example.org/0.png",
+        "commons", f"Title {number}", None, f"2026-01-01T00:00:{number % 60:02}+00:00",
+    )  # fmt: skip
+    return made._replace(**more_)  # type: ignore[arg-type]
+
+
+BARKS = relation("CapableOf", "/c/en/dog", "/c/en/bark", 2.5)
+PET = relation("IsA", "/c/en/dog", "/c/en/pet", 3.0)
+POODLE = relation("IsA", "/c/en/poodle", "/c/en/dog", 1.5)
+HOT_DOG = relation("IsA", "/c/en/hot_dog", "/c/en/food")
+PUPPY = relation("IsA", "/c/ja/子犬", "/c/ja/犬")
+NOISE = relation("IsA", "/c/en/bark", "/c/en/noise")
+THUNDER = relation("IsA", "/c/en/thunder", "/c/en/noise")
+SCRIPT = "/c/en/<script>alert(1)</script>"
+ARABIC = relation("IsA", "/c/ar/كلب", "/c/ar/حيوان")
+LONG = "/c/en/" + "long_" * 60
+STRANGE = relation("HasA", "/c/en/o'neil\\\"s", "/c/en/*_or_near(dog)", 0.5)
+RELATIONS = (BARKS, PET, POODLE, HOT_DOG, PUPPY, NOISE, THUNDER, ARABIC, STRANGE)
+MEDIA = {
+    "/c/en/dog": [
+        file("en/dog/image/1.png", 1),
+        file("en/dog/image/0.png", 2),
+        file("en/dog/visual/0.gif", 3, "visual", provider="giphy"),
+        file("en/dog/audio/0.ogg", 4, "audio", license="cc0-1.0"),
+    ],
+    "/c/en/bark": [file("en/bark/image/0.png", 5)],
+    "/c/ja/犬": [file("ja/犬/image/0.png", 6)],
+    BARKS.uri: [file("[@r@CapableOf]/visual/0.gif", 7, "visual", width=1200)],
+}
+
+
+def fill(graph: Graph) -> None:
+    write(graph, *RELATIONS)
+    graph.write([Entity.of(SCRIPT), Entity.of(LONG), Entity.of("/c/en/dogma")], ())
+    graph.attach(MEDIA)
+
+
+def crowd(number: int) -> list[object]:
+    return [relation("HasA", "/c/en/crowd", f"/c/en/one_{at:04}", at / 10) for at in range(number)]
+
+
+class DataContract:
+    """Subclasses give `open_store`, which opens one store to write again and again, and
+    `open_data`, which opens the same to read."""
+
+    @pytest.fixture
+    def graph(self, open_store: Callable[[], Graph]) -> Iterator[Graph]:
+        with closing(open_store()) as graph:
+            fill(graph)
+            yield graph
+
+    @pytest.fixture
+    def reader(self, graph: Graph, open_data: Callable[[], Reader]) -> Iterator[Reader]:
+        with closing(open_data()) as reader:
+            yield reader
+
+    @pytest.fixture
+    def sidecar(self, tmp_path: Path) -> Iterator[Sidecar]:
+        with closing(Sidecar(tmp_path / NAME)) as sidecar:
+            yield sidecar
+
+    @pytest.fixture
+    def grown(self, reader: Reader, sidecar: Sidecar) -> Grower:
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        assert grower.is_whole()
+        return grower
+
+    # --- search ------------------------------------------------------------------------------
+
+    def found(self, reader: Reader, sidecar: Sidecar, text: str, *languages: str) -> list[str]:
+        return [each.uri for each in search.find(reader, sidecar, text, languages)]
+
+    def test_what_was_typed_then_what_begins_so_then_what_has_such_a_word(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        found = self.found(reader, sidecar, "dog")
+        assert found[:2] == ["/c/en/dog", "/c/en/dogma"]
+        assert set(found[2:]) == {"/c/en/hot_dog", "/c/en/*_or_near(dog)"}
+        assert self.found(reader, sidecar, "hot d") == ["/c/en/hot_dog"]
+        assert self.found(reader, sidecar, "DO")[0] == "/c/en/dog"
+        assert "/c/en/dog" in self.found(reader, sidecar, "d")
+
+    def test_any_script_is_found_and_languages_are_told_apart(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        assert self.found(reader, sidecar, "犬") == ["/c/ja/犬", "/c/ja/子犬"]
+        assert self.found(reader, sidecar, "犬", "en") == []
+        assert self.found(reader, sidecar, "dog", "en", "ja")[0] == "/c/en/dog"
+        assert self.found(reader, sidecar, "كلب") == ["/c/ar/كلب"]
+        assert self.found(reader, sidecar, "long " * 60) == [LONG]
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", " ", '"', "*", "NEAR(dog", "a OR", "^", "-", "'; DROP TABLE concept; --", "\x00",
+         "\ud800", "dog\u202e", "a:b", "[[", "x" * 5000, "~!@#$%^&*()_+{}|:<>?", "AND", "\\"],
+    )  # fmt: skip
+    def test_a_hostile_question_is_text(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower, text: str
+    ) -> None:
+        assert len(self.found(reader, sidecar, text)) <= search.LIMIT
+        assert self.found(reader, sidecar, "dog")[0] == "/c/en/dog"
+
+    def test_markup_is_a_name(self, reader: Reader, sidecar: Sidecar, grown: Grower) -> None:
+        assert self.found(reader, sidecar, "<script>alert(1)<") == [SCRIPT]
+        assert self.found(reader, sidecar, "<script>al") == [SCRIPT]
+
+    def test_nearly_right_is_helped(self, reader: Reader, sidecar: Sidecar, grown: Grower) -> None:
+        assert self.found(reader, sidecar, "thundar") == []
+        assert search.did_you_mean(reader, sidecar, "thundar") == "thunder"
+        assert search.did_you_mean(reader, sidecar, "qqqq") is None
+
+    # --- a concept ---------------------------------------------------------------------------
+
+    def test_a_concept_is_grouped_in_words_both_ways(self, reader: Reader) -> None:
+        dog = concept(reader, "/c/en/dog")
+        assert dog is not None
+        assert (dog.entity.name, dog.degree, dog.is_by_weight) == ("dog", 3, True)
+        shown = {each.heading: [line.name for line in each.lines] for each in dog.groups}
+        assert shown == {
+            "dog is a kind of …": ["pet"],
+            "dog is capable of …": ["bark"],
+            "… is a kind of dog": ["poodle"],
+        }
+        assert dog.groups[0].heading == "dog is a kind of …"  # the heaviest
+
+    def test_with_its_files_and_those_of_its_relations(self, reader: Reader) -> None:
+        dog = concept(reader, "/c/en/dog")
+        assert dog is not None
+        by_kind = [
+            each
+            for kind in ("image", "audio", "visual")
+            for each in MEDIA["/c/en/dog"]
+            if each.kind == kind
+        ]
+        assert list(dog.media) == by_kind
+        [barks] = [line for group in dog.groups for line in group.lines if line.name == "bark"]
+        assert list(barks.media) == MEDIA[BARKS.uri]
+        assert barks.picture == MEDIA["/c/en/bark"][0]
+        assert barks.sentence == "dog is capable of bark"
+
+    def test_a_large_group_goes_on_by_key(self, graph: Graph, reader: Reader) -> None:
+        write(graph, *crowd(150))  # type: ignore[arg-type]
+        page = concept(reader, "/c/en/crowd")
+        assert page is not None
+        [group] = page.groups
+        seen = [line.other for line in group.lines]
+        while group.after is not None:
+            following = more(reader, "/c/en/crowd", "HasA", True, group.after)
+            assert following is not None
+            assert len(following.lines) <= NEXT
+            group = following
+            seen += [line.other for line in group.lines]
+        assert seen == [f"/c/en/one_{at:04}" for at in reversed(range(150))]  # the heaviest first
+
+    def test_a_crowded_concept_stands_by_key_and_is_whole(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tools.web.data.concept.BY_WEIGHT", 50)
+        write(graph, *crowd(100))  # type: ignore[arg-type]
+        page = concept(reader, "/c/en/crowd")
+        assert page is not None
+        assert not page.is_by_weight
+        [group] = page.groups
+        seen = [line.other for line in group.lines]
+        while group.after is not None:
+            following = more(reader, "/c/en/crowd", "HasA", True, group.after)
+            assert following is not None
+            group = following
+            seen += [line.other for line in group.lines]
+        assert seen == [f"/c/en/one_{at:04}" for at in range(100)]
+
+    @pytest.mark.parametrize("name", ["/c/en/nobody", "", "'}) DETACH DELETE n //", "\ud800", "\0"])
+    def test_what_is_not_there_is_nothing(self, reader: Reader, name: str) -> None:
+        assert concept(reader, name) is None
+        assert more(reader, name, "IsA", True, FIRST) is None
+        assert neighbourhood(reader, name) is None
+        assert one_relation(reader, name) is None
+        assert paths(reader, name, "/c/en/dog") is None
+        assert list(type_page(reader, name, None).relations) == []
+
+    def test_credits_can_be_copied(self, reader: Reader) -> None:
+        given = credits_of("/c/en/dog", reader.media_of(["/c/en/dog"])["/c/en/dog"])
+        assert given.text.splitlines()[0] == "/c/en/dog"
+        assert '"Title 1" by Ada, CC BY 4.0' in given.text
+        assert given.bibtex.count("@misc{") == 4
+
+    # --- neighbourhood, relations, paths -----------------------------------------------------
+
+    def test_a_neighbourhood_has_pictures_and_choices(self, reader: Reader) -> None:
+        around = neighbourhood(reader, "/c/en/dog")
+        assert around is not None
+        assert {each.name for each in around.nodes} == {"dog", "bark", "pet", "poodle"}
+        pictures = {each.name: each.picture and each.picture.path for each in around.nodes}
+        assert pictures["dog"] == "en/dog/image/1.png"
+        assert pictures["pet"] is None
+        assert {(each.source, each.target) for each in around.edges} == {
+            (each.start, each.end) for each in (BARKS, PET, POODLE)
+        }
+        assert [(each.type, each.number) for each in around.types] == [("IsA", 2), ("CapableOf", 1)]
+        assert around.left_out == 0
+
+    def test_it_is_filtered_and_bounded(self, graph: Graph, reader: Reader) -> None:
+        def names(**how: object) -> set[str]:
+            around = neighbourhood(reader, "/c/en/dog", **how)  # type: ignore[arg-type]
+            assert around is not None
+            return {each.name for each in around.nodes}
+
+        assert names(types=["CapableOf"]) == {"dog", "bark"}
+        assert names(least_weight=2.0) == {"dog", "bark", "pet"}
+        assert names(nodes=1) == {"dog", "pet"}
+        assert names(nodes=1, known=["/c/en/pet"]) == {"dog", "pet", "bark"}
+        write(graph, *crowd(400))  # type: ignore[arg-type]
+        crowded = neighbourhood(reader, "/c/en/crowd", nodes=10_000)
+        assert crowded is not None
+        assert len(crowded.nodes) == 151
+        assert crowded.left_out == 250
+
+    def test_a_relation_and_its_type(self, reader: Reader) -> None:
+        shown = one_relation(reader, BARKS.uri)
+        assert shown is not None
+        assert (shown.sentence, shown.relation) == ("dog is capable of bark", BARKS)
+        assert list(shown.media) == MEDIA[BARKS.uri]
+        page = type_page(reader, "IsA", None)
+        wanted = sorted(each.uri for each in RELATIONS if each.type == "IsA")
+        assert [each.relation.uri for each in page.relations] == wanted
+        assert page.after == ""
+
+    def test_a_type_goes_on_by_key(self, graph: Graph, reader: Reader) -> None:
+        write(graph, *crowd(100))  # type: ignore[arg-type]
+        first = type_page(reader, "HasA", None)
+        second = type_page(reader, "HasA", None, first.after)
+        seen = [each.relation.uri for page in (first, second) for each in page.relations]
+        assert (len(first.relations), len(seen), second.after) == (60, 101, "")
+        assert seen == sorted(seen)
+
+    def test_a_shortest_path_is_found_either_way_round(self, reader: Reader) -> None:
+        found = paths(reader, "/c/en/pet", "/c/en/thunder")
+        assert found is not None
+        [path] = found.paths
+        assert [each.name for each in path.nodes] == ["pet", "dog", "bark", "noise", "thunder"]
+        assert [each.uri for each in path.edges] == [PET.uri, BARKS.uri, NOISE.uri, THUNDER.uri]
+        assert found.is_complete
+        assert path.nodes[1].picture is not None
+
+    def test_no_path_is_no_path(self, reader: Reader) -> None:
+        found = paths(reader, "/c/en/dog", "/c/ja/犬")
+        assert found is not None
+        assert (list(found.paths), found.is_complete) == ([], True)
+        same = paths(reader, "/c/en/dog", "/c/en/dog")
+        assert same is not None
+        assert [len(each.nodes) for each in same.paths] == [1]
+
+    def test_all_shortest_ones_the_heaviest_first(self, graph: Graph, reader: Reader) -> None:
+        light = relation("PartOf", "/c/en/pet", "/c/en/dog", 0.1)
+        cat = [relation("IsA", "/c/en/cat", "/c/en/pet", 9.0)]
+        write(graph, light, *cat)
+        found = paths(reader, "/c/en/cat", "/c/en/dog")
+        assert found is not None
+        assert [path.edges[1].uri for path in found.paths] == [PET.uri, light.uri]
+
+    def test_a_search_for_paths_has_an_end(self, graph: Graph, reader: Reader) -> None:
+        found = paths(reader, "/c/en/pet", "/c/en/thunder", seconds=0.0)
+        assert found is not None
+        assert (list(found.paths), found.is_complete) == ([], False)
+        found = paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
+        assert found is not None
+        assert list(found.paths) == []
+
+    # --- files -------------------------------------------------------------------------------
+
+    def shown(self, reader: Reader, sidecar: Sidecar, **wanted: str) -> list[str]:
+        page = gallery.page(reader, sidecar, Filter(**wanted))
+        return [each.media.title or "" for each in page.files]
+
+    def test_the_gallery_shows_the_latest_first_and_filters(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        def numbers(**wanted: str) -> str:
+            shown = self.shown(reader, sidecar, **wanted)
+            return "".join(each.removeprefix("Title ") for each in shown)
+
+        assert numbers() == "7654321"
+        assert numbers(kind="visual") == "73"
+        assert numbers(kind="visual", provider="giphy") == "3"
+        assert numbers(licence="CC0 1.0") == "4"
+        assert numbers(language="ja") == "6"
+        assert numbers(type="CapableOf") == "7"
+        assert numbers(type="-") == "654321"
+        assert numbers(size="large") == "7"
+        assert numbers(kind="audio", size="small") == ""
+        assert numbers(kind="'; DROP TABLE file; --") == ""
+
+    def test_filters_say_how_many_they_leave(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        facets = gallery.facets(sidecar, Filter(kind="image"))
+        assert facets.total == 4
+        assert {each.value: each.number for each in facets.choices["kind"]} == {
+            "image": 4, "visual": 2, "audio": 1,
+        }  # fmt: skip
+        assert {each.value: each.number for each in facets.choices["language"]} == {
+            "en": 3,
+            "ja": 1,
+        }
+
+    def test_a_page_follows_by_key(self, graph: Graph, reader: Reader, sidecar: Sidecar) -> None:
+        graph.attach({"/c/en/pet": [file(f"en/pet/image/{at:03}.png", at) for at in range(150)]})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        for filter_ in (Filter(), Filter(kind="image")):
+            seen, after, pages = list[str](), "", 0
+            while not pages or after:
+                page = gallery.page(reader, sidecar, filter_, after)
+                seen, after, pages = (
+                    [*seen, *(f.media.path for f in page.files)],
+                    page.after,
+                    pages + 1,
+                )
+            wanted = 157 if filter_ == Filter() else 154
+            assert (len(seen), len(set(seen)), pages) == (wanted, wanted, 3)
+        assert list(gallery.page(reader, sidecar, Filter(), "nonsense").files) == list(
+            gallery.page(reader, sidecar, Filter()).files
+        )
+
+    def test_what_changes_in_the_graph_changes_in_the_search(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        graph.attach({"/c/en/dog": [file("en/dog/image/9.png", 9)]})
+        write(graph, relation("IsA", "/c/en/dogfish", "/c/en/fish"))
+        while grown.step():
+            pass
+        assert self.shown(reader, sidecar) == ["Title 9", "Title 7", "Title 6", "Title 5"]
+        assert gallery.facets(sidecar, Filter()).total == 4
+        assert "/c/en/dogfish" in self.found(reader, sidecar, "dogf")
+        graph.clear()
+        write(graph, BARKS)
+        while grown.step():
+            pass
+        assert self.found(reader, sidecar, "pet") == []
+        write(graph, *(relation("IsA", f"/c/en/zebra_{at}", "/c/en/zoo") for at in range(20)))
+        while grown.step():
+            pass
+        for gone in ("dogma", "dogfish", "food", "hot", "poodle", "thunder", "noise"):
+            assert self.found(reader, sidecar, gone) == []
+        assert gallery.facets(sidecar, Filter()).total == 0
+
+    def test_a_file_is_found_by_its_hash_and_lies_inside(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, tmp_path: Path
+    ) -> None:
+        folder, outside = tmp_path / "m", tmp_path / "secret.png"
+        outside.write_bytes(b"secret")
+        (folder / "en/dog/image").mkdir(parents=True)
+        (folder / "en/dog/image/1.png").write_bytes(b"a picture")
+        (folder / "link.png").symlink_to(outside)
+        (folder / "folder.png").mkdir()
+        hostile = {"../secret.png": 20, "link.png": 21, str(outside): 22, "folder.png": 23}
+        graph.attach({"/c/en/pet": [file(path, at) for path, at in hostile.items()]})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        good = media_file.by_hash(reader, sidecar, folder, HASH.format(*([1] * 32)))
+        assert good is not None
+        assert (good.place.read_bytes(), good.mime) == (b"a picture", "image/png")
+        assert media_file.by_path(reader, folder, "en/dog/image/1.png") == good
+        for path, at in hostile.items():
+            assert media_file.by_path(reader, folder, path) is None
+            assert media_file.by_hash(reader, sidecar, folder, HASH.format(*([at] * 32))) is None
+        for unknown in ("en/dog/image/../image/1.png", "secret.png", "\0", "", "\ud800"):
+            assert media_file.by_path(reader, folder, unknown) is None
+        for no_hash in ("", "00", "ff" * 32, "../" * 20, "A" * 64):
+            assert media_file.by_hash(reader, sidecar, folder, no_hash) is None
+
+    def test_a_type_that_is_not_ours_is_only_bytes(
+        self, graph: Graph, reader: Reader, tmp_path: Path
+    ) -> None:
+        (tmp_path / "page.html").write_bytes(b"<script>")
+        graph.attach({"/c/en/pet": [file("page.html", mime="text/html")]})
+        found = media_file.by_path(reader, tmp_path, "page.html")
+        assert found is not None
+        assert found.mime == "application/octet-stream"
+
+    # --- figures -----------------------------------------------------------------------------
+
+    def test_statistics(self, reader: Reader, tmp_path: Path) -> None:
+        judgements.judge(tmp_path, HASH.format(*([1] * 32)), "good")
+        found = statistics.count(reader, tmp_path)
+        concepts = 17
+        assert (found.concepts, found.relations, found.files) == (concepts, 9, 7)
+        assert found.concept_coverage["image"].number == 3
+        assert found.concept_coverage["any"].percent == statistics.percent(3, concepts)
+        assert found.relation_coverage["visual"].number == 1
+        assert {each.name: each.number for each in found.kinds} == {
+            "image": 4,
+            "gif": 2,
+            "sound": 1,
+        }
+        assert {each.name: each.number for each in found.providers} == {"commons": 6, "giphy": 1}
+        assert [each.name for each in found.licences] == ["CC BY 4.0", "CC0 1.0"]
+        assert {each.name: each.number for each in found.languages} == {"en": 13, "ja": 2, "ar": 2}
+        assert (found.owners, found.files_an_owner, found.most_files) == (4, 1.75, 4)
+        by_type = {each.type: each for each in found.types}
+        assert by_type["IsA"].number == 7
+        assert by_type["CapableOf"].covered["visual"] == 100.0
+        assert found.most_degree == 3
+        assert {each.name: each.number for each in found.degrees} == {"0": 3, "1": 11, "2-3": 3}
+        assert (found.judged_good, found.judged_bad) == (1, 0)
+        statistics.keep(found, tmp_path)
+        assert statistics.kept(tmp_path) == found

@@ -1,0 +1,87 @@
+"""A real browser, by Playwright, that remembers every complaint and every request to elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.browser import FLAGS
+from tests.support.browser import program as chromium
+
+WITNESS = """window.violations = [];
+document.addEventListener('securitypolicyviolation',
+    each => violations.push(each.violatedDirective + ' ' + each.blockedURI));"""
+ARGUMENTS = [*(flag for flag in FLAGS if "headless" not in flag and "pipe" not in flag)]
+PATIENCE_MS = 30_000
+
+
+class Look:
+    """One window. `complaints` must be empty in the end."""
+
+    def __init__(self, page: Page, netloc: str) -> None:
+        self.page = page
+        self._netloc = netloc
+        self._said: list[str] = []
+        page.on("console", lambda each: self._console(each))
+        page.on("pageerror", lambda each: self._said.append(f"thrown: {each}"))
+        page.on("request", lambda each: self._request(each.url))
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self._said.append(f"{message.type}: {message.text}")
+
+    def _request(self, url: str) -> None:
+        if not url.startswith("data:") and urlsplit(url).netloc != self._netloc:
+            self._said.append(f"asked {url}")
+
+    def complaints(self) -> list[str]:
+        violations = self.page.evaluate("window.violations || []")
+        return [*self._said, *violations]
+
+
+class Eyes:
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    @contextmanager
+    def looking(
+        self,
+        address: str,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        javascript: bool = True,
+    ) -> Iterator[Look]:
+        """A window of its own, without the cookies of others, at this address."""
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=javascript,
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        if javascript:
+            context.add_init_script(WITNESS)
+        try:
+            page = context.new_page()
+            look = Look(page, urlsplit(address).netloc)
+            page.goto(address)
+            yield look
+        finally:
+            context.close()
+
+
+@contextmanager
+def eyes() -> Iterator[Eyes]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=ARGUMENTS, chromium_sandbox=False
+        )
+        try:
+            yield Eyes(browser)
+        finally:
+            browser.close()

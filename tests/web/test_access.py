@@ -1,0 +1,305 @@
+"""Who may look and who may change: asked as an attacker would, of a real server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
+from tools.web import patience
+from tools.web.server import Listening
+
+
+def cookie_of(page: Served) -> str:
+    answer = page.ask(f"/?token={page.token}")
+    assert answer.status == 303 and answer.headers["location"] == "/"
+    return answer.headers["set-cookie"].partition(";")[0]
+
+
+def change_of(page: Served, cookie: str) -> str:
+    text = page.ask("/", Cookie=cookie).text
+    return text.partition('"X-Sheaf-Token":"')[2].partition('"')[0]
+
+
+def test_nobody_reads_without_the_token(page: Served) -> None:
+    for path in ("/", "/api/status", "/metrics", "/file/x", "/live/overview", "/nothing"):
+        assert page.ask(path).status == 403, path
+        assert page.ask(path, Cookie="sheaf=1", Authorization="Bearer nonsense").status == 403
+    assert page.ask("/?token=wrong").status == 403
+    assert page.ask("/static/live.css").status == 200
+
+
+def test_the_token_becomes_a_cookie_that_stays_at_home(page: Served) -> None:
+    answer = page.ask(f"/log?level=error&token={page.token}")
+    assert answer.headers["location"] == "/log?level=error"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and page.token not in cookie
+    assert page.ask("/", Cookie=cookie.partition(";")[0]).status == 200
+
+
+def test_the_token_never_leads_elsewhere(page: Served) -> None:
+    for path in ("//evil.example/", "/\\evil.example", "///evil.example/%2f.."):
+        answer = page.ask(f"{path}?token={page.token}")
+        assert not answer.headers.get("location", "/").startswith(("//", "/\\", "http"))
+
+
+def test_another_host_is_refused(page: Served) -> None:
+    for host in ("evil.example", "evil.example:80", "127.0.0.1", "", f"{page.netloc}.evil.example"):
+        answer = page.ask("/", Host=host, Authorization=f"Bearer {page.token}")
+        assert answer.status == 400, host
+
+
+def test_a_change_needs_the_header_and_our_own_page(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for http://example.org/a",))
+    with served(folder) as page:
+        cookie = cookie_of(page)
+        change = {"X_Sheaf_Token": change_of(page, cookie)}
+        assert page.ask("/act/retry", "POST", Cookie=cookie).status == 403
+        assert page.ask("/act/retry", "POST", Cookie=cookie, X_Sheaf_Token="0" * 64).status == 403
+        for site in ("cross-site", "same-site", "none"):
+            said = page.ask("/act/retry", "POST", Cookie=cookie, Sec_Fetch_Site=site, **change)
+            assert said.status == 403
+        assert page.ask("/act/retry", "POST", **change).status == 403  # without a cookie
+        assert page.ask("/act/retry", Cookie=cookie, **change).status == 405
+        assert len(page.get("/api/failed").json["groups"]) == 1
+        said = page.ask("/act/retry", "POST", Cookie=cookie, **change)
+        assert said.status == 200 and "1 go back to work" in said.text
+        assert page.get("/api/failed").json["groups"] == []
+
+
+def test_read_only_changes_nothing_and_shows_no_button(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for http://example.org/a",))
+    with served(folder, is_read_only=True) as page:
+        bearer = f"Bearer {page.token}"
+        for name in ("pause", "resume", "stop", "retry"):
+            assert page.ask(f"/act/{name}", "POST", Authorization=bearer).status == 403
+        assert "<button" not in page.get("/failed").text
+        assert "X-Sheaf-Token" not in page.get("/").text
+
+
+def test_every_answer_has_the_rules_for_browsers(page: Served) -> None:
+    for path in ("/", "/api/status", "/static/live.css", "/nothing", "/live/settings"):
+        headers = page.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"], path
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert "server" not in headers
+
+
+def test_no_path_leads_out_of_the_media(page: Served, harvested: Path) -> None:
+    known = json.loads((harvested / "m" / "MEDIA.jsonl").read_text().splitlines()[0])
+    found = page.get(f"/file/{quote(known['path'])}")
+    assert found.status == 200 and len(found.body) == known["bytes"]
+    assert found.headers["content-security-policy"].startswith("sandbox")
+    ways = ("../state/pools.db", "..%2fstate%2fpools.db", "%2e%2e/state/log", "/etc/passwd")
+    for way in (*ways, "HARVEST", "MEDIA.jsonl", f"./{quote(known['path'])}", "a%00b"):
+        assert page.get(f"/file/{way}").status == 404, way
+        assert page.get(f"/static/{way}").status == 404, way
+
+
+def test_a_file_can_be_sought(page: Served, harvested: Path) -> None:
+    lines = (harvested / "m" / "MEDIA.jsonl").read_text().splitlines()
+    sound = next(each for each in map(json.loads, lines) if each["kind"] == "audio")
+    bearer = f"Bearer {page.token}"
+    part = page.ask(f"/file/{quote(sound['path'])}", Authorization=bearer, Range="bytes=10-19")
+    assert part.status == 206 and len(part.body) == 10
+    assert part.headers["content-type"] == sound["mime"]
+
+
+def test_the_token_lies_in_a_file_of_its_owner_only(page: Served) -> None:
+    file = page.state / "serve-token"
+    assert file.read_text() == page.token
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_no_secret_is_ever_shown(harvested: Path) -> None:
+    from dataclasses import replace
+
+    from tools.graphs.settings import Neo4jSettings
+    from tools.network.settings import ProxySettings
+
+    proxies = ProxySettings(urls=("http://me:PROXYWORD@h:1",), ask="http://h/list?key=ASKWORD")
+    neo4j = replace(Neo4jSettings(), password="GRAPHWORD")
+    with served(harvested, proxy=proxies, neo4j=neo4j) as page:
+        for path in ("/settings", "/api/settings", "/", "/api/history", "/runs"):
+            text = page.get(path).text
+            assert "WORD" not in text, path
+        values = {each["name"]: each for each in page.get("/api/settings").json["values"]}
+        assert values["proxy.urls"]["text"] == "set"
+        assert values["neo4j.password"]["text"] == "set"
+        assert values["notices.urls"]["text"] == "not set"
+        assert values["depth"]["origin"] == "flag --depth"  # as its user typed it
+        assert values["attempts"]["origin"] == "default"
+
+
+def test_names_that_a_host_header_may_say() -> None:
+    assert "127.0.0.1:80" in Listening().names(80)
+    assert Listening(public="https://sheaf.example.org").names(80) >= {"sheaf.example.org"}
+    assert not any("0.0.0.0" in each for each in Listening(host="0.0.0.0").names(80))
+
+
+# --- many, slow, at once ---------------------------------------------------------------------
+
+
+def stream(page: Served, path: str = "/live/overview") -> socket.socket:
+    host, _, port = page.netloc.partition(":")
+    made = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+    head = f"GET {path} HTTP/1.1\r\nHost: {page.netloc}\r\nAuthorization: Bearer {page.token}\r\n"
+    made.sendall(f"{head}\r\n".encode())
+    return made
+
+
+def read_some(made: socket.socket, until: bytes) -> bytes:
+    found = b""
+    while until not in found:
+        more = made.recv(65_536)
+        assert more, found
+        found += more
+    return found
+
+
+def test_twenty_streams_and_then_too_many(page: Served) -> None:
+    with ExitStack() as stack:
+        streams = [stack.enter_context(closing(stream(page))) for _ in range(20)]
+        for each in streams:
+            text = read_some(each, b'id="status"')
+            assert b"200 OK" in text and b"text/event-stream" in text
+        more = [stack.enter_context(closing(stream(page))) for _ in range(44)]
+        for each in more:
+            assert b"200 OK" in read_some(each, b"\r\n\r\n")
+        with closing(stream(page)) as last:
+            assert b"503" in read_some(last, b"\r\n\r\n")
+        assert page.get("/").status == 200
+
+    def again() -> bool:
+        with closing(stream(page)) as made:
+            return b"200 OK" in read_some(made, b"\r\n\r\n")
+
+    wait_for(again)
+
+
+def test_the_end_of_the_server_is_the_end_of_its_streams(harvested: Path) -> None:
+    with served(harvested) as page:
+        made = stream(page)
+        read_some(made, b'id="status"')
+    with closing(made):
+        rest = b""
+        while more := made.recv(65_536):
+            rest += more
+        assert rest.endswith(b"0\r\n\r\n")  # whole, not torn
+
+
+def test_five_hundred_at_once_are_served(page: Served) -> None:
+    def ask(_: int) -> int:
+        return page.get("/api/status").status
+
+    with ThreadPoolExecutor(100) as threads:
+        codes = [*threads.map(ask, range(500))]
+    assert {*codes} <= {200, 503} and codes.count(200) > 400
+
+
+def test_a_client_that_never_ends_its_request_is_dropped(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "HEAD_S", 0.5)
+    host, _, port = page.netloc.partition(":")
+    with closing(socket.create_connection((host, int(port)), timeout=PATIENCE_S)) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        wait_for(lambda: is_dropped(slow))
+    with closing(socket.create_connection((host, int(port)), timeout=PATIENCE_S)) as dripping:
+
+        def drip() -> bool:
+            with suppress(OSError):
+                dripping.sendall(b"X")
+            return is_dropped(dripping)
+
+        wait_for(drip)
+
+
+def test_a_client_that_takes_nothing_is_dropped(
+    harvested: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody else waits for it."""
+    monkeypatch.setattr(patience, "TAKE_S", 0.5)
+    with served(harvested) as page, ExitStack() as stack:
+        lazy = []
+        for _ in range(10):
+            made = stack.enter_context(closing(socket.socket()))
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            host, _, port = page.netloc.partition(":")
+            made.settimeout(PATIENCE_S)
+            made.connect((host, int(port)))
+            head = f"Host: {page.netloc}\r\nAuthorization: Bearer {page.token}\r\n\r\n"
+            one = f"GET /static/vendor/cytoscape.min.js HTTP/1.1\r\n{head}"
+            made.sendall(one.encode() * 20)
+            lazy.append(made)
+        assert page.get("/").status == 200
+        wait_for(lambda: page.connections() == 0)
+        for made in lazy:  # what they can still take is torn
+            assert len(all_of(made)) < 20 * 400_000
+
+
+def all_of(made: socket.socket) -> bytes:
+    found = b""
+    with suppress(OSError):
+        while more := made.recv(1_000_000):
+            found += more
+    return found
+
+
+def is_dropped(made: socket.socket) -> bool:
+    """By what the system says of it, without taking anything."""
+    established = 1
+    return made.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != established
+
+
+def test_a_body_that_is_too_long_is_refused(page: Served) -> None:
+    body = "reason=" + "x" * 100_000
+    said = page.ask("/act/retry", "POST", body, Authorization=f"Bearer {page.token}")
+    assert said.status == 413
+
+
+def test_on_a_socket_file(harvested: Path, tmp_path: Path) -> None:
+    from tools.jobs.registry import job_in
+    from tools.settings import Settings
+    from tools.web.server import PageServer
+    from tools.web.site import Site, Sources
+
+    settings = Settings(state=harvested / "state", media=harvested / "m")
+    place, said, is_ready = tmp_path / "page.sock", [], threading.Event()
+
+    def ready(address: str) -> None:
+        said.append(address)
+        is_ready.set()
+
+    site = Site(Sources(settings, settings.pools_file, job_in))
+    page = PageServer(site, Listening(socket_file=place), ready=ready)
+    thread = threading.Thread(target=page.serve)
+    thread.start()
+    try:
+        assert is_ready.wait(PATIENCE_S)
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+        asking = http.client.HTTPConnection("localhost", timeout=PATIENCE_S)
+        asking.sock = socket.socket(socket.AF_UNIX)
+        asking.sock.connect(str(place))
+        token = said[0].partition("token=")[2]
+        asking.request("GET", "/api/status", headers={"Authorization": f"Bearer {token}"})
+        assert asking.getresponse().status == 200
+        asking.close()
+    finally:
+        page.stop()
+        thread.join(PATIENCE_S)
+    assert not place.exists()

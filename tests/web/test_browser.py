@@ -1,0 +1,182 @@
+"""The live page in a real browser: what a person sees and does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.eyes import Eyes
+from tests.web.scene import (
+    HOSTILE,
+    PATIENCE_S,
+    Served,
+    copied,
+    harvesting,
+    pools,
+    served,
+    spoil,
+    wait_for,
+)
+
+SHOTS = os.environ.get("SHEAF_TEST_PICTURES")  # a folder, for whoever wants to look
+WAIT_MS = 1000 * PATIENCE_S
+PLACES = ("/", "/work", "/failed", "/refused", "/runs", "/log", "/settings")
+
+
+def picture(page: Page, name: str) -> None:
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
+
+
+@pytest.fixture(scope="module")
+def spoilt(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """With failures, some of which have hostile reasons."""
+    folder = copied(harvested, tmp_path_factory.mktemp("spoilt"))
+    spoil(folder / "state", (*HOSTILE, "HTTP 404 for http://example.org/a"))
+    with served(folder) as page:
+        yield page
+
+
+def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -> None:
+    """Bars and curves move, a pause stands still and says so, two windows see the same, and who
+    was killed is said to be dead within five seconds."""
+    with harvesting(tmp_path) as process, served(tmp_path) as page:
+        wait_for(lambda: pools(tmp_path / "state").get("done_extend", 0) > 5)
+        with browser.looking(page.full) as look, browser.looking(page.full) as other:
+            see = look.page
+            expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+            assert "token" not in see.url
+            moves(see, "#stage-extend .figure-done")
+            last = see.locator("#curves").get_attribute("data-last", timeout=WAIT_MS)
+            expect(see.locator("#curves")).not_to_have_attribute(
+                "data-last", last or "", timeout=WAIT_MS
+            )
+            assert see.locator("#curves canvas").count() == 1
+            picture(see, "overview")
+            see.click("#pause")
+            expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
+            expect(other.page.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
+            stands_still(see, tmp_path / "state")
+            see.click("#resume")
+            expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+            moves(see, "#stage-extend .figure-done")
+            see.goto(f"{page.address}/work")
+            expect(see.locator("#at-work tbody tr").first).to_be_visible(timeout=WAIT_MS)
+            picture(see, "work")
+            process.kill()
+            process.wait(PATIENCE_S)
+            expect(see.locator("#word")).to_have_text("killed", timeout=5000)
+            expect(other.page.locator("#word")).to_have_text("killed", timeout=5000)
+            assert look.complaints() == other.complaints() == []
+
+
+def moves(see: Page, selector: str) -> None:
+    before = see.locator(selector).inner_text()
+    expect(see.locator(selector)).not_to_have_text(before, timeout=WAIT_MS)
+
+
+def curves_go_on(see: Page) -> None:
+    see.wait_for_selector("#curves[data-last]", state="attached", timeout=WAIT_MS)
+    last = see.locator("#curves").get_attribute("data-last") or ""
+    expect(see.locator("#curves")).not_to_have_attribute("data-last", last, timeout=WAIT_MS)
+
+
+def is_live(see: Page) -> None:
+    see.wait_for_function("document.querySelector('#live')._htmx?.sse?.status === 200")
+
+
+def stands_still(see: Page, state: Path) -> None:
+    """What was at work ends; from then on nothing changes, on the disk and on the page."""
+    wait_for(lambda: see.locator("#stage-extend .legend .now").inner_text() == "0 at work")
+    done = pools(state)["done_extend"]
+    shown = re.compile(f"^{done:,}$")
+    expect(see.locator("#stage-extend .figure-done")).to_have_text(shown, timeout=WAIT_MS)
+    for _ in range(2):  # samples are still taken
+        curves_go_on(see)
+    expect(see.locator("#stage-extend .figure-done")).to_have_text(shown)
+    assert pools(state)["done_extend"] == done
+
+
+def test_retry_empties_a_reason(browser: Eyes, harvested: Path, tmp_path: Path) -> None:
+    """By the keyboard alone."""
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for http://example.org/a", "connection lost"))
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        by_keyboard(see, "Failed")
+        expect(see.locator(".reasons li")).to_have_count(2)
+        by_keyboard(see, "Retry", "connection lost")
+        expect(see.locator("#said")).to_contain_text("1 go back to work", timeout=WAIT_MS)
+        expect(see.locator(".reasons li")).to_have_count(1, timeout=WAIT_MS)
+        assert look.complaints() == []
+
+
+def by_keyboard(see: Page, text: str, within: str = "") -> None:
+    """Tab until what has the focus says this, then Enter."""
+    said = """within => { const it = document.activeElement, all = it.closest('li') || it;
+        return [it.textContent.trim(), !within || all.textContent.includes(within)] }"""
+    for _ in range(60):
+        see.keyboard.press("Tab")
+        if see.evaluate(said, within) == [text, True]:
+            see.keyboard.press("Enter")
+            return
+    raise AssertionError(f"{text} cannot be reached by the keyboard")
+
+
+def test_hostile_names_are_text(browser: Eyes, spoilt: Served) -> None:
+    with browser.looking(spoilt.full) as look:
+        see = look.page
+        see.goto(f"{spoilt.address}/failed")
+        is_live(see)
+        text = see.locator("main").inner_text()
+        assert HOSTILE[0] in text and HOSTILE[1] in text and "犬" in text
+        assert see.evaluate("window.hacked") is None
+        assert see.locator("main script, main img").count() == 0
+        see.goto(f"{spoilt.address}/failed?reason={'%3Cscript%3E'}")
+        assert see.evaluate("window.hacked") is None
+        picture(see, "failed")
+        assert look.complaints() == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(320, False), (1280, True)])
+def test_every_page_fits_and_nobody_complains(
+    browser: Eyes, spoilt: Served, width: int, dark: bool
+) -> None:
+    with browser.looking(spoilt.full, width=width, dark=dark) as look:
+        see = look.page
+        for place in PLACES:
+            see.goto(spoilt.address + place)
+            see.wait_for_function("document.documentElement.classList.contains('has-js')")
+            assert see.evaluate("document.documentElement.scrollWidth") <= width, place
+            picture(see, f"{place.strip('/') or 'ended'}-{width}{'-dark' if dark else ''}")
+        ground = see.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 150) == dark
+        assert look.complaints() == []
+
+
+def test_without_javascript_the_pages_read(browser: Eyes, spoilt: Served) -> None:
+    with browser.looking(spoilt.full, javascript=False) as look:
+        see = look.page
+        for place in PLACES:
+            see.goto(spoilt.address + place)
+            assert len(see.locator("main").inner_text()) > 80, place
+            assert see.locator("button:visible").count() == 0, place
+        see.goto(spoilt.address)
+        assert "Without JavaScript" in see.locator("noscript").inner_text()
+
+
+def test_a_server_that_is_gone_is_said(browser: Eyes, harvested: Path) -> None:
+    with served(harvested) as page:
+        window = browser.looking(page.full)
+        look = window.__enter__()
+        expect(look.page.locator("#lost")).to_be_hidden()
+        is_live(look.page)
+    try:
+        expect(look.page.locator("#lost")).to_be_visible(timeout=WAIT_MS)
+    finally:
+        window.__exit__(None, None, None)

@@ -1,0 +1,77 @@
+"""The data behind the pages, over an embedded graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.web.data_contract import DataContract, fill
+from tools.add import Graph
+from tools.conceptnet.graph import open_reader
+from tools.errors import UsageError
+from tools.graphs.reader import Reader
+from tools.graphs.sqlite import SqliteGraph
+from tools.web.data import search
+from tools.web.data.growing import Grower
+from tools.web.data.sidecar import Sidecar
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Callable[[], Graph]:
+    return lambda: SqliteGraph(tmp_path / "graph.db")
+
+
+@pytest.fixture
+def open_data(tmp_path: Path) -> Callable[[], Reader]:
+    return lambda: open_reader(f"sqlite:{tmp_path / 'graph.db'}")
+
+
+class TestData(DataContract): ...
+
+
+def test_a_missing_graph_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no graph"):
+        open_reader(f"sqlite:{tmp_path / 'none.db'}")
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough" * 100])
+def test_a_spoilt_search_file_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        fill(graph)
+    (tmp_path / "search.db").write_bytes(content)
+    with (
+        closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader,
+        closing(Sidecar(tmp_path / "search.db")) as sidecar,
+    ):
+        assert [each.name for each in search.find(reader, sidecar, "dog")] == [
+            "dog"
+        ]  # from the graph
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        assert len(search.find(reader, sidecar, "dog")) == 4
+
+
+def test_steps_are_bounded_and_go_on_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.web.data.growing.STEP", 5)
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        fill(graph)
+    steps = 0
+    with closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader:
+        more = True
+        while more:  # opened anew each time, as after a kill
+            with closing(Sidecar(tmp_path / "search.db")) as sidecar:
+                more = Grower(reader, sidecar).step()
+                steps += more
+        with closing(Sidecar(tmp_path / "search.db")) as sidecar:
+            (concepts,) = sidecar.reading.execute("SELECT count(*) FROM concept").fetchone()
+            (files,) = sidecar.reading.execute("SELECT count(*) FROM file").fetchone()
+            (counted,) = sidecar.reading.execute("SELECT sum(number) FROM bucket").fetchone()
+    assert (concepts, files, counted) == (17, 7, 7)
+    assert steps == 4 + 2

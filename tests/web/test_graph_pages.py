@@ -1,0 +1,236 @@
+"""The pages of the graph, asked as a program asks and looked at in a real browser."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from tests.support.store_contract import relation, write
+from tests.web.eyes import Eyes
+from tests.web.scene import HOSTILE, Served, copied, served, wait_for
+from tools.add import Entity
+from tools.graphs.sqlite import SqliteGraph
+from tools.web.data.judgements import judged
+from tools.web.data.queries import queries
+
+NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def folder(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With names that nobody would choose."""
+    to = copied(harvested, tmp_path_factory.mktemp("graph"))
+    with closing(SqliteGraph(to / "state/graph.db")) as graph:
+        strange = [f"/c/en/{name}" for name in NAMES]
+        graph.write([Entity.of(each) for each in strange], ())
+        write(graph, *(relation("HasA", "/c/en/dog", each, 99.0) for each in strange))
+    return to
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Path) -> Iterator[Served]:
+    with served(folder) as found:
+        wait_for(lambda: found.get("/api/media").json["is_whole"])
+        yield found
+
+
+def asked(**values: str) -> str:
+    return urlencode(values)
+
+
+# --- as a program asks ---------------------------------------------------------------------------
+
+
+def test_every_page_and_its_json_answer(shown: Served) -> None:
+    barks = quote("/a/[/r/HasA/,/c/en/dog/,/c/en/犬/]")
+    addresses = ("/search?q=do", "/c/en/dog", "/graph?concept=/c/en/dog", "/r/HasA", barks,
+                 "/path?from=dog&to=犬", "/media?kind=image", "/stats", "/queries")  # fmt: skip
+    for address in addresses:
+        safe = quote(address, safe="/?=&%")
+        page = shown.get(safe)
+        assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "<h1" in page.text
+        assert shown.get(f"/api{safe}").status == 200, address
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/c/en/nobody", "/c/", "/a/[]", "/graph?concept=x", "/more?concept=x", "/c/%00", "/c/%ff",
+     "/thumb/../state/graph.db", "/thumb/%2e%2e/state/pools.db", "/file/x", "/thumb/MEDIA.jsonl"],
+)  # fmt: skip
+def test_what_is_not_there_is_404(shown: Served, address: str) -> None:
+    assert shown.get(address).status == 404
+
+
+def test_hostile_questions_are_text(shown: Served) -> None:
+    for text in (*HOSTILE, "NEAR(", '"', "*", "\x00", "a" * 3000):
+        for address in ("/search", "/path", "/media", "/queries"):
+            query = asked(q=text, to=text, kind=text, concept=text, after=text, **{"from": text})
+            answer = shown.get(f"{address}?{query}")
+            assert answer.status == 200, (address, text)
+            assert "<script>window" not in answer.text
+
+
+def test_search_as_you_type_is_a_part_of_a_page(shown: Served) -> None:
+    part = shown.get("/search/found?q=do")
+    assert part.status == 200
+    assert "<html" not in part.text
+    assert 'href="/c/en/dog"' in part.text
+
+
+def test_a_file_is_judged_once_it_is_known(shown: Served) -> None:
+    [first, *_] = shown.get("/api/media").json["files"]
+    sha256 = first["media"]["sha256"]
+    bearer = {"Authorization": f"Bearer {shown.token}", "Accept": "application/json"}
+    for verdict in ("bad", "none", "good"):
+        said = shown.ask("/act/judge", "POST", asked(sha256=sha256, verdict=verdict), **bearer)
+        assert said.status == 200
+    assert judged(shown.state)[sha256] == "good"
+    for wrong in ("f" * 64, "x", ""):
+        said = shown.ask("/act/judge", "POST", asked(sha256=wrong, verdict="bad"), **bearer)
+        assert said.status == 409
+    said = shown.ask("/act/judge", "POST", asked(sha256=sha256, verdict="bad"))
+    assert said.status == 403
+    assert judged(shown.state)[sha256] == "good"
+    only = shown.get("/api/media?judged=good").json["files"]
+    assert [each["media"]["sha256"] for each in only] == [sha256]
+
+
+def test_nobody_judges_a_page_that_is_only_read(folder: Path) -> None:
+    with served(folder, is_read_only=True) as page:
+        said = page.ask("/act/judge", "POST", "", Authorization=f"Bearer {page.token}")
+        assert said.status == 403
+        assert "data-verdict" not in page.get("/media").text
+
+
+def test_figures_are_counted_aside_and_kept(shown: Served) -> None:
+    figures = wait_for(lambda: shown.get("/api/stats").json["figures"])
+    assert figures["concepts"] > 10
+    assert json.loads((shown.state / "stats.json").read_bytes())["concepts"] == figures["concepts"]
+    assert "TIVA-KG" in shown.get("/stats").text
+
+
+def test_small_pictures_are_small_and_run_nothing(shown: Served) -> None:
+    [first, *_] = shown.get("/api/media?kind=image").json["files"]
+    answer = shown.get("/thumb/" + quote(first["media"]["path"]))
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("image/")
+    assert "sandbox" in answer.headers["content-security-policy"]
+
+
+def test_queries_to_copy_run_as_they_are(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "state/graph.db")) as db:
+        for name in ("dog", "o'neil\\", *HOSTILE):
+            for each in queries(f"/c/en/{name}", name):
+                rows = db.execute(each.sql).fetchall()
+                assert rows or name != "dog" or "two relations" in each.title
+
+
+# --- in a browser --------------------------------------------------------------------------------
+
+
+def opened(shown: Served, path: str) -> str:
+    """The address with its token, which is changed for a cookie at once."""
+    return f"{shown.address}{path}{'&' if '?' in path else '?'}token={shown.token}"
+
+
+def test_names_appear_while_one_types(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/search")) as look:
+        look.page.keyboard.press("/")
+        look.page.keyboard.type("dog")
+        look.page.locator("#found a[href='/c/en/dog']").first.click()
+        look.page.wait_for_url("**/c/en/dog")
+        assert look.page.locator("h1").inner_text().startswith("dog")
+        assert look.complaints() == []
+
+
+def test_a_concept_with_hostile_neighbours(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/c/en/dog")) as look:
+        texts = look.page.locator(".other").all_inner_texts()
+        assert any("犬" in text for text in texts)
+        assert look.page.evaluate("() => window.hacked") is None
+        assert look.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert look.complaints() == []
+
+
+def test_a_sound_can_be_sought(shown: Served, browser: Eyes) -> None:
+    [first, *_] = shown.get("/api/media?kind=audio").json["files"]
+    with browser.looking(opened(shown, quote(first["owner"]))) as look:
+        moved = look.page.locator("audio").first.evaluate(
+            """sound => new Promise(done => {
+                sound.addEventListener('seeked', () => done(sound.currentTime), {once: true});
+                const seek = () => { sound.currentTime = sound.duration / 2; };
+                if (sound.readyState > 0) seek();
+                else { sound.addEventListener('loadedmetadata', seek, {once: true}); sound.load(); }
+            })"""
+        )
+        assert moved > 0
+        assert look.complaints() == []
+
+
+def test_the_picture_grows_by_a_click_and_opens_by_two(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        picture = look.page.locator("#picture[data-nodes]")
+        picture.wait_for()
+        before = int(picture.get_attribute("data-nodes") or 0)
+        assert before > 5
+        other = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
+        names = [each["uri"] for each in other[1:]]
+        [grows, *_] = [each for each in names if _is_larger(shown, each, names)]
+        look.page.evaluate("uri => picture.getElementById(uri).emit('tap')", grows)
+        look.page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
+        assert look.complaints() == []
+
+
+def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:
+    around = shown.get(f"/api/graph?{asked(concept=concept)}")
+    nodes = around.json["around"]["nodes"]
+    return any(each["uri"] not in (*known, "/c/en/dog") for each in nodes)
+
+
+def test_the_gallery_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/media?kind=image")) as look:
+        look.page.locator(".tile").nth(1).focus()
+        look.page.keyboard.press("ArrowRight")
+        sha256 = look.page.locator(".tile").nth(2).get_attribute("data-sha256")
+        look.page.keyboard.press("b")
+        look.page.locator(".tiles li.bad").first.wait_for()
+        assert sha256 is not None
+        assert judged(shown.state)[sha256] == "bad"
+        look.page.keyboard.press("Enter")
+        look.page.locator("#large-shown img").wait_for()
+        assert sha256 in look.page.locator("#large-said").inner_text()
+        look.page.keyboard.press("u")
+        look.page.locator(".tiles li.bad").first.wait_for(state="detached")
+        assert sha256 not in judged(shown.state)
+        look.page.keyboard.press("Escape")
+        assert look.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA"]
+)
+def test_narrow_dark_and_without_javascript(shown: Served, browser: Eyes, path: str) -> None:
+    with browser.looking(opened(shown, path), width=320, dark=True) as look:
+        wide = look.page.evaluate("() => document.documentElement.scrollWidth")
+        assert wide <= 320
+        assert look.complaints() == []
+    with browser.looking(opened(shown, path), javascript=False) as look:
+        assert look.page.locator("main").inner_text().strip()
+
+
+def test_the_picture_is_saved_as_svg_and_png(shown: Served, browser: Eyes, tmp_path: Path) -> None:
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        look.page.locator("#picture[data-nodes]").wait_for()
+        for button, begin in (("#svg", b"<svg xmlns="), ("#png", b"\x89PNG")):
+            with look.page.expect_download() as coming:
+                look.page.locator(button).click()
+            coming.value.save_as(tmp_path / "saved")
+            assert (tmp_path / "saved").read_bytes().startswith(begin)
+        assert b"window.hacked" not in (tmp_path / "saved").read_bytes()

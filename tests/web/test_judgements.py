@@ -1,0 +1,102 @@
+"""What people say of files: kept line by line, used by exports and figures."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from main import main
+from tests.support.command import Here
+from tests.web.data_contract import HASH, fill
+from tools.errors import UsageError
+from tools.graphs.sqlite import SqliteGraph
+from tools.web.data.judgements import NAME, bad, judge, judged
+
+ONE, OTHER = (HASH.format(*([number] * 32)) for number in (1, 2))
+
+
+def test_the_last_word_counts_and_can_be_taken_back(tmp_path: Path) -> None:
+    assert judged(tmp_path) == {}
+    for verdict in ("good", "bad"):
+        judge(tmp_path, ONE, verdict)
+    judge(tmp_path, OTHER, "bad")
+    assert judged(tmp_path) == {ONE: "bad", OTHER: "bad"}
+    judge(tmp_path, ONE, "none")
+    assert bad(tmp_path) == {OTHER}
+    assert len((tmp_path / NAME).read_bytes().splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("sha256", "verdict"), [("ff", "good"), (ONE, "great"), (ONE + "\n", "bad")]
+)
+def test_what_is_no_judgement_is_refused(tmp_path: Path, sha256: str, verdict: str) -> None:
+    with pytest.raises(UsageError):
+        judge(tmp_path, sha256, verdict)
+    assert not (tmp_path / NAME).exists()
+
+
+def test_a_spoilt_line_harms_no_other(tmp_path: Path) -> None:
+    judge(tmp_path, ONE, "good")
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(
+            b'\xff\n[]\n{"sha256": 3}\n{"sha256": "' + b"0" * 64 + b'", "verdict": []}\n{"sha2'
+        )
+    judge(tmp_path, OTHER, "bad")
+    assert judged(tmp_path) == {ONE: "good", OTHER: "bad"}
+
+
+def test_many_at_once_write_whole_lines(tmp_path: Path) -> None:
+    hashes = [f"{number:064x}" for number in range(100)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda each: judge(tmp_path, each, "good"), hashes))
+    assert sorted(judged(tmp_path)) == hashes
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    with closing(SqliteGraph(tmp_path / "state/graph.db")) as graph:
+        fill(graph)
+    return tmp_path / "state"
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_an_export_leaves_out_what_is_bad(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge(state, ONE, "bad")
+    for flags, files in (((), 7), (("--without-bad",), 6)):
+        folder = tmp_path / f"files-{files}"
+        assert main(["export", "--format", "jsonl", str(folder), "-q", *flags]) == 0
+        rows = [json.loads(line) for line in (folder / "media.jsonl").read_text().splitlines()]
+        assert len(rows) == files
+        assert (ONE in {each["sha256"] for each in rows}) == (not flags)
+        entities = [
+            json.loads(line) for line in (folder / "entities.jsonl").read_text().splitlines()
+        ]
+        [dog] = [each for each in entities if each["uri"] == "/c/en/dog"]
+        assert len(dog["image"]) == (1 if flags else 2)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_stats_as_json_and_as_tables(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge(state, ONE, "bad")
+    assert main(["stats", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["concepts"], said["files"], said["judged_bad"]) == (17, 7, 1)
+    assert said["concept_coverage"]["image"] == {"name": "image", "number": 3, "percent": 17.65}
+    assert json.loads((state / "stats.json").read_bytes()) == said
+    assert main(["stats"]) == 0
+    text = capsys.readouterr().out
+    for word in ("CC BY 4.0", "commons", "TIVA-KG", "98.1 %", "README of IMDB4M", "17.6 %"):
+        assert word in text
+
+
+def test_stats_of_no_graph_say_so(here: Here) -> None:
+    said = here("stats")
+    assert said.startswith("2 ")
+    assert "there is no graph" in said

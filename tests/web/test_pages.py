@@ -1,0 +1,284 @@
+"""What each page says, and that programs get the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import ROOT, run
+from tests.web.scene import (
+    HOSTILE,
+    PATIENCE_S,
+    Served,
+    copied,
+    harvesting,
+    pools,
+    served,
+    spoil,
+    wait_for,
+)
+from tools.journal.instance import only_instance
+from tools.journal.nodes import Node, nodes_fact
+from tools.web.pages import PAGES
+
+LIVE = [page for page in PAGES if page.is_live]
+
+
+def test_every_page_and_its_json(page: Served) -> None:
+    for each in PAGES:
+        if "conceptnet" in each.jobs or not each.jobs:
+            assert page.get(each.address).status == 200, each.name
+            assert page.get(f"/api/{each.name}").status == 200, each.name
+    listed = page.get("/api/").json["api"]
+    assert all(f"/api/{each.name}" in listed for each in PAGES)
+
+
+def test_overview(page: Served) -> None:
+    seen = page.get("/api/overview").json
+    fetch = next(each for each in seen["stages"] if each["name"] == "fetch")
+    assert fetch["done"] == 12
+    assert seen["pools"]["finished"] > 0 and seen["newest"] and seen["hosts"]
+    assert seen["disk"]["free"] > 0
+    curves = page.get("/api/curves").json
+    titles = [each["title"] for each in curves["series"]]
+    assert titles[0] == "concepts fetched" and "requests" in titles and titles[-1] == "failures"
+    for each in curves["series"]:
+        first, *others = each["values"]
+        assert first is None and len(others) == len(curves["times"]) - 1
+        assert all(type(number) in (int, float) for number in others)
+
+
+def test_a_harvest_that_has_ended_says_so(page: Served) -> None:
+    status = page.get("/api/status").json
+    assert (status["word"], status["can"]) == ("ended", [])
+    assert "not running" in page.get("/").text
+
+
+def test_runs_and_snapshots(page: Served) -> None:
+    seen = page.get("/api/runs").json
+    assert len(seen["runs"]) == 1 and seen["runs"][0]["counts"]["done_fetch"] > 0
+    assert "--limit 12" in seen["beginnings"][0]["beginning"]["command"]
+    assert seen["snapshots"][0]["known"] > 0
+
+
+def test_what_a_second_run_changed(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    flags = ("--sample", "--limit", "14", "--depth", "1", "-q")
+    assert run("main.py", *flags, cwd=folder).returncode == 0
+    with served(folder) as page:
+        seen = page.get("/api/runs").json
+        assert len(seen["runs"]) == 2
+        last = seen["beginnings"][0]
+        assert "limit=14" in last["added"] and "limit=12" in last["removed"]
+
+
+def test_the_log_by_level(page: Served) -> None:
+    lines = page.get("/api/log?level=info").json["lines"]
+    assert lines[0]["message"].startswith("ended after")  # the last one first
+    assert page.get("/api/log?level=error").json["lines"] == []
+    assert page.get("/api/log?level=nonsense").json["level"] == "info"
+
+
+def test_the_nodes_of_a_cluster(harvested: Path, tmp_path: Path) -> None:
+    """As a harvest that runs writes them down; we stand for it here."""
+    folder = copied(harvested, tmp_path)
+    node = Node("<b>a</b>", None, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        for key, value in nodes_fact(os.getpid(), [node]).items():
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    with only_instance(folder / "state"), served(folder) as page:
+        (seen,) = page.get("/api/work").json["nodes"]
+        assert seen["node"]["places"] == 8 and "silent" in seen["remarks"][0]
+        assert "&lt;b&gt;a&lt;/b&gt;" in page.get("/work").text
+
+
+def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
+    seen = page.get("/api/refused").json
+    text = (harvested / "m" / "SEARCHES.jsonl").read_text()
+    assert seen["number"] == text.count('"reason":') > 0
+    assert seen["groups"][0]["reason"] == "HTTP 404"
+
+
+def test_refused_files_are_read_on(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    with served(folder) as page:
+        before = page.get("/api/refused").json["number"]
+        line = (
+            '{"owner":"/c/en/x","refused":[{"provider":"p","kind":"image","url":"u","reason":"r"}]}'
+        )
+        with (folder / "m" / "SEARCHES.jsonl").open("a") as books:
+            books.write(line)
+            books.flush()
+            assert page.get("/api/refused").json["number"] == before  # it is being written
+            books.write("\n")
+            books.flush()
+            assert page.get("/api/refused").json["number"] == before + 1
+        assert page.get("/api/refused").json["number"] == before + 1
+
+
+def test_retry_of_a_reason_leaves_the_others(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    one, other = "HTTP 404 for http://example.org/a", "example.org:8080: connection lost"
+    spoil(folder / "state", (one, "HTTP 404 for http://example.org/b", other))
+    with served(folder) as page:
+        groups = {
+            each["reason_group"]: each["number"] for each in page.get("/api/failed").json["groups"]
+        }
+        assert groups == {"HTTP 404": 2, "example.org: connection lost": 1}
+        bearer = {"Authorization": f"Bearer {page.token}", "Accept": "application/json"}
+        said = page.ask("/act/retry", "POST", "reason=example.org%3A+connection+lost", **bearer)
+        assert said.json["said"].startswith("1 go back to work")
+        assert [each["number"] for each in page.get("/api/failed").json["groups"]] == [2]
+        gone = page.ask("/act/retry", "POST", "reason=nothing+like+that", **bearer)
+        assert gone.status == 409
+
+
+def test_failed_ones_page_by_page(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for a", "HTTP 404 for b", "other"))
+    with served(folder) as page:
+        seen = page.get("/api/failed?reason=http+404").json
+        assert len(seen["found"]) == 2 and seen["next"] is None
+        last = seen["found"][0]["id"]
+        assert len(page.get(f"/api/failed?reason=http+404&after={last}").json["found"]) == 1
+
+
+def test_hostile_names_are_text(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", HOSTILE)
+    with served(folder) as page:
+        text = page.get("/failed").text
+        assert "<script>window" not in text and "<img src=x" not in text
+        assert "&lt;script&gt;window" in text and "犬" in text and "{{ 7 * 7 }}" in text
+        assert "\u202e" not in text and "x" * 201 not in text
+
+
+def test_no_state_yet_is_said(tmp_path: Path) -> None:
+    """As when the page is quicker than the harvest that it stands beside."""
+    with served(tmp_path) as page:
+        answer = page.get("/")
+        assert answer.status == 503 and "there is no harvest" in answer.text
+        assert page.get("/api/overview").status == 503
+        assert page.get("/api/status").json["word"] == "absent"
+        assert "sheaf_up 0.0" in page.get("/metrics").text
+
+
+def test_a_damaged_state_is_said(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / "pools.db").write_bytes(b"nonsense" * 100)
+    for name in ("pools.db-wal", "pools.db-shm"):
+        (folder / "state" / name).unlink(missing_ok=True)
+    with served(folder) as page:
+        assert page.get("/").status == 503 and "cannot be read" in page.get("/").text
+
+
+def test_metrics_have_the_names_of_a_harvest(page: Served) -> None:
+    text = page.get("/metrics").text
+    for name in ("sheaf_tasks_total", "sheaf_task_seconds_bucket", "sheaf_pool", "sheaf_hosts"):
+        assert f"\n{name}" in text, name
+    done = re.search(r'sheaf_tasks_total{outcome="done",stage="fetch"} (\S+)', text)
+    assert done and float(done[1]) > 0
+
+
+def test_pause_resume_and_stop_of_a_harvest_that_runs(tmp_path: Path) -> None:
+    """All of it, a stage, a worker: by the ways of the commands."""
+    with harvesting(tmp_path) as process, served(tmp_path) as page:
+        wait_for(lambda: pools(tmp_path / "state").get("done_fetch", 0) > 5)
+        bearer = {"Authorization": f"Bearer {page.token}"}
+
+        def status() -> dict[str, object]:
+            found: dict[str, object] = page.get("/api/status").json
+            return found
+
+        assert page.ask("/act/pause", "POST", **bearer).status == 200
+        wait_for(lambda: status()["word"] == "paused")
+        assert page.ask("/act/resume", "POST", **bearer).status == 200
+        wait_for(lambda: status()["word"] == "running")
+        page.ask("/act/pause", "POST", "stage=extend&number=2", **bearer)
+        wait_for(lambda: status()["paused"] == "extend 2")
+        assert page.ask("/act/pause", "POST", "stage=extend&number=99", **bearer).status == 409
+        assert page.ask("/act/pause", "POST", "stage=nothing", **bearer).status == 409
+        at_work = wait_for(lambda: page.get("/api/work").json["at_work"])
+        assert at_work[0]["holder"] and at_work[0]["uri"]
+        page.ask("/act/stop", "POST", **bearer)
+        process.wait(PATIENCE_S)
+        wait_for(lambda: status()["word"] == "ended")
+
+
+def test_a_killed_harvest_is_dead_within_five_seconds(tmp_path: Path) -> None:
+    with harvesting(tmp_path) as process, served(tmp_path) as page:
+        wait_for(lambda: pools(tmp_path / "state").get("done_fetch", 0) > 5)
+        wait_for(lambda: page.get("/api/status").json["word"] == "running")
+        process.kill()
+        process.wait(PATIENCE_S)
+        wait_for(lambda: page.get("/api/status").json["word"] == "killed", 5.0)
+        assert page.get("/api/work").json["at_work"] == []
+
+
+@pytest.mark.parametrize("job", ["pages", "layers", "structure"])
+def test_pages_of_other_jobs(job: str, tmp_path: Path) -> None:
+    """By the command itself, with what its user typed for the harvest."""
+    from tests.web.serving import serving
+
+    done = run("main.py", job, "--sample", "-q", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    state = next(tmp_path.glob(f"state-{job}/**/pools.db")).parent
+    with serving(tmp_path, "--state", state) as page:
+        for path in ("/", "/work", "/failed", "/details", "/runs", "/log", "/settings"):
+            assert page.get(path).status == 200, (path, page.get(path).text)
+        titles = [each["title"] for each in page.get("/api/details").json["panels"]]
+        assert EXPECTED[job] <= {*titles}, titles
+        if job == "pages":
+            a_page_of_a_crawl(page)
+
+
+EXPECTED = {
+    "pages": {"Pages by host", "Pages by depth", "Words"},
+    "layers": {"Depths", "Tables"},
+    "structure": {"Queues", "Documents by status"},
+}
+
+
+def a_page_of_a_crawl(page: Served) -> None:
+    found = page.get("/api/pages").json["found"]
+    url = next(each["url"] for each in found if each["words"])
+    assert page.get(f"/pages/page?url={url}").status == 200
+    assert page.get("/pages/page?url=nothing").status == 404
+    copy = page.get(f"/pages/copy?url={url}")
+    policy = copy.headers["content-security-policy"]
+    assert policy.startswith("sandbox;") and "allow-scripts" not in policy
+    assert "<" in copy.text
+    begins = found[0]["url"]
+    assert page.get(f"/api/pages?q={begins}").json["found"][0]["url"] == begins
+    after = page.get(f"/api/pages?after={begins}").json["found"]
+    assert after == found[1:]
+
+
+def test_templates_have_no_script_and_no_style_of_their_own() -> None:
+    for file in (ROOT / "tools" / "web" / "templates").rglob("*.html"):
+        text = file.read_text()
+        assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=|\|safe", text), file
+
+
+def test_the_board_asks_for_metrics_there_are(page: Served) -> None:
+    board = json.loads((ROOT / "docs" / "grafana.json").read_text("utf-8"))
+    asked = {
+        name
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"sheaf_\w+", target["expr"])
+    }
+    families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
+    assert {name.removesuffix("_bucket") for name in asked} <= {*families}
+
+
+def test_the_manual_names_every_address(page: Served) -> None:
+    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    for address in page.get("/api/").json["api"]:
+        assert f"`{address}`" in text, address

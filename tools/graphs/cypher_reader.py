@@ -1,0 +1,118 @@
+"""Every Cypher text that pages and statistics ask with. As in `cypher`, values are parameters, and
+nothing but the plain names of types becomes part of a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..add import KINDS, Media
+from .cypher import RELATION, plain_types
+
+_FILE = f"m.owner, {', '.join(f'm.{field}' for field in Media._fields)}"
+_ENTITY = "n.uri, n.name, n.language, n.term, n.sense"
+_DEGREE = "COUNT { (n)-->() } + COUNT { (n)<--() }"
+_HAS = ", ".join(f"count(o.{kind})" for kind in KINDS)
+_HAS_ANY = f"count(coalesce({', '.join(f'o.{kind}' for kind in KINDS)}))"
+_SOME = 2_000  # names that a search looks at beyond those it returns
+
+ENTITIES_AT = f"MATCH (n:Entity) WHERE n.uri IN $uris RETURN {_ENTITY}"
+FILES_AT = f"MATCH (m:Media) WHERE m.path IN $paths RETURN {_FILE}"
+SENSES = f"MATCH (n:Entity {{name: $name}}) RETURN {_ENTITY} ORDER BY n.uri LIMIT $limit"
+NAMES = f"""MATCH (n:Entity) WHERE n.uri > $after WITH n ORDER BY n.uri LIMIT $limit
+    RETURN n.uri, n.name, n.language, {_DEGREE}"""
+FILES = f"""MATCH (m:Media) WHERE m.path > $after
+    RETURN {_FILE} ORDER BY m.path LIMIT $limit"""
+
+# What was typed comes first, then what begins so, then what has a word that begins so.
+_FOUND = f"""WITH DISTINCT n WHERE n.uri IS NOT NULL
+    AND ($languages IS NULL OR n.language IN $languages) WITH n LIMIT {_SOME}
+    RETURN n.uri, n.name, n.language, {_DEGREE} AS degree
+    ORDER BY degree DESC, n.uri LIMIT $limit"""
+SAME_NAME = f"MATCH (n:Entity) WHERE n.name IN $spellings {_FOUND}"
+SAME_BEGINNING = f"""UNWIND $spellings AS beginning
+    MATCH (n:Entity) WHERE n.name STARTS WITH beginning {_FOUND}"""
+SAME_WORDS = f"""CALL db.index.fulltext.queryNodes('sheaf_entity_text', $words, {{limit: {_SOME}}})
+    YIELD node AS n {_FOUND}"""
+
+CONCEPTS = f"MATCH (o:Entity) WHERE o.uri IS NOT NULL RETURN count(o), {_HAS}, {_HAS_ANY}"
+LANGUAGES = """MATCH (n:Entity) WHERE n.uri IS NOT NULL
+    RETURN n.language AS language, count(n) AS number ORDER BY number DESC, language"""
+MEDIA = """MATCH (m:Media) WHERE m.path IS NOT NULL
+    RETURN m.kind AS kind, m.provider AS provider, m.license AS license, count(m) AS number,
+    sum(m.bytes) ORDER BY number DESC, kind, provider, license"""
+FILES_AN_OWNER = """MATCH (m:Media) WHERE m.path IS NOT NULL
+    WITH m.owner AS owner, count(m) AS files
+    RETURN files, count(owner) ORDER BY files"""
+DEGREES = f"""MATCH (n:Entity) WHERE n.uri IS NOT NULL WITH {_DEGREE} AS degree
+    RETURN degree, count(degree) ORDER BY degree"""
+
+
+class TypedReading:
+    """The texts with types of relations in them; those for a direction by whether it is outward."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        plain_types(types)
+        self.types = tuple(types)
+        any_type = "|".join(f"`{each}`" for each in types)
+        self.relation_at = {
+            each: f"MATCH ()-[r:`{each}`]->() WHERE r.uri IN $uris RETURN {RELATION}"
+            for each in types
+        }
+        self.degree_by_side = {out: _degrees(any_type, out) for out in (True, False)}
+        self.sides_by_weight = {
+            out: _sides(any_type, out, "r.weight DESC, r.uri") for out in (True, False)
+        }
+        self.sides_by_uri = {out: _sides(any_type, out, "r.uri") for out in (True, False)}
+        self.side_by_weight = {
+            (each, o): _by_weight(each, o) for each in types for o in (True, False)
+        }
+        self.side_by_uri = {(each, o): _by_uri(each, o) for each in types for o in (True, False)}
+        self.of_type = {
+            each: f"MATCH ()-[r:`{each}`]->() WHERE r.uri > $after "
+            f"RETURN {RELATION} ORDER BY r.uri LIMIT $limit"
+            for each in types
+        }
+        self.links = {out: _links(any_type, out) for out in (True, False)}
+        self.numbers = {each: _type_numbers(each) for each in types}
+
+
+def _pattern(type_: str, is_outward: bool, there: str = ":Entity") -> str:
+    arrow = f"-[r:{type_}]->" if is_outward else f"<-[r:{type_}]-"
+    return f"(:Entity {{uri: $concept}}){arrow}({there})"
+
+
+def _degrees(type_: str, is_outward: bool) -> str:
+    return f"""MATCH {_pattern(type_, is_outward)} RETURN type(r) AS type, count(r) AS number
+        ORDER BY type"""
+
+
+def _sides(type_: str, is_outward: bool, order: str) -> str:
+    return f"""MATCH {_pattern(type_, is_outward)} WITH r ORDER BY {order}
+        WITH type(r) AS type, count(r) AS number, collect(r)[..$each] AS some ORDER BY type
+        UNWIND some AS r RETURN number, {RELATION}"""
+
+
+def _by_weight(type_: str, is_outward: bool) -> str:
+    return f"""MATCH {_pattern(f"`{type_}`", is_outward)}
+        WHERE r.weight < $weight OR r.weight = $weight AND r.uri > $after
+        RETURN {RELATION} ORDER BY r.weight DESC, r.uri LIMIT $limit"""
+
+
+def _by_uri(type_: str, is_outward: bool) -> str:
+    return f"""MATCH {_pattern(f"`{type_}`", is_outward)} WHERE r.uri > $after
+        RETURN {RELATION} ORDER BY r.uri LIMIT $limit"""
+
+
+def _links(type_: str, is_outward: bool) -> str:
+    arrow = f"-[r:{type_}]->" if is_outward else f"<-[r:{type_}]-"
+    return f"""UNWIND $concepts AS here CALL {{ WITH here
+            MATCH (:Entity {{uri: here}}){arrow}(m:Entity)
+            RETURN m.uri AS there, r.uri AS uri, type(r) AS type, r.weight AS weight LIMIT $each }}
+        RETURN here, there, uri, type, weight"""
+
+
+def _type_numbers(type_: str) -> str:
+    return f"""MATCH ()-[o:`{type_}`]->() WHERE o.uri IS NOT NULL
+        RETURN '{type_}', count(o), min(o.weight), avg(o.weight), max(o.weight),
+        {_HAS}, {_HAS_ANY}"""

@@ -1,0 +1,65 @@
+"""How the pages of a crawl are asked for: through which client, by which rules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from threading import Event
+from typing import Protocol
+
+from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
+from ..network.client import Client
+from ..pages.analyse import Analyse
+from ..pages.download import Download, Wanted
+from ..pages.keeper import Keeper
+from ..pages.lookup import ArchiveLookup, PageLookup, SameCounted, StateLookup
+from ..pages.requisites import Requisites
+from ..pages.robots_rules import RobotsRules
+from ..pages.robots_txt import RobotsTxt
+from ..pages.visit import Visitor
+from ..proxy import Proxies
+from ..settings import Settings
+
+
+class Lookup(ArchiveLookup, PageLookup, StateLookup, Protocol):
+    """The table, or whoever asks it."""
+
+
+def dropped_by(names: Sequence[str]) -> DropParameters:
+    """Parameters that do not make another page; those of the settings besides the usual ones."""
+    return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
+
+
+def crawling_client(settings: Settings, trusted: Collection[str], stop: Event) -> Client:
+    """Hosts that the user named as seeds are trusted: they may be anywhere."""
+    pages, http = settings.pages, settings.http
+    http = replace(http, connect_timeout_s=pages.connect_timeout_s)
+    proxies = Proxies(settings.proxy.urls)
+    return Client(http, proxies, stop, pages.download_workers, trusted=trusted)
+
+
+def robots_of(
+    settings: Settings, visitor: Visitor, keeper: Keeper, rules: RobotsRules, drop: DropParameters
+) -> RobotsTxt | None:
+    """None if nobody's robots.txt is read."""
+    if settings.pages.robots != "obey":
+        return None
+    return RobotsTxt(visitor, keeper, rules, drop, settings.pages.sitemaps)
+
+
+def download_of(
+    settings: Settings,
+    visitor: Visitor,
+    table: Lookup,
+    analyse: Analyse,
+    robots: RobotsTxt | None,
+    traps: SameCounted,
+    drop: DropParameters,
+    plain: frozenset[str],
+) -> Download:
+    """`plain` are seeds that were typed without a scheme."""
+    pages, keeper = settings.pages, Keeper(table)
+    types, refetches = frozenset(pages.types), pages.refetch_after_s is not None
+    wanted = Wanted(pages.max_bytes, pages.attempts, types, refetches, plain)
+    others = Requisites(visitor, keeper, table, drop, pages.max_bytes)
+    return Download(visitor, keeper, table, analyse, robots, traps, drop, wanted, others)

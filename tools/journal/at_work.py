@@ -1,0 +1,54 @@
+"""Who works on what in a harvest: a fact of its state.
+
+Promise: what a harvest left behind that was killed counts for nothing. Limit: who works on what is
+as old as the latest sample, some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .facts import AT_WORK, table_in
+
+MOST, LONGEST = 500, 300  # of them, and characters of a URI
+
+
+class AtWork(NamedTuple):
+    """A worker and its task; `since` by the wall clock."""
+
+    holder: str
+    stage: str
+    uri: str
+    depth: int
+    attempts: int
+    since: float
+
+
+def at_work_fact(pid: int, at_work: Sequence[AtWork]) -> dict[str, str]:
+    shown = [each._replace(uri=each.uri[:LONGEST]) for each in at_work[:MOST]]
+    return {AT_WORK: json.dumps({"pid": pid, "at_work": shown}) if shown else ""}
+
+
+def at_work_in(facts: Mapping[str, str], pid: int | None) -> list[AtWork]:
+    """Of this harvest.
+
+    >>> one = AtWork("fetch-3", "fetch", "/c/en/dog", 1, 0, 1e9)
+    >>> facts = at_work_fact(7, [one])
+    >>> at_work_in(facts, 7) == [one], at_work_in(facts, 8), at_work_in({}, 7)
+    (True, [], [])
+    """
+    told = table_in(facts.get(AT_WORK, ""))
+    if pid is None or told.get("pid") != pid:
+        return []
+    try:
+        return [_read(*each) for each in told["at_work"]]
+    except (KeyError, TypeError, ValueError):  # somebody else wrote it
+        return []
+
+
+def _read(
+    holder: object, stage: object, uri: object, depth: int, attempts: int, since: float
+) -> AtWork:
+    return AtWork(str(holder), str(stage), str(uri), int(depth), int(attempts), float(since))

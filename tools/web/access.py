@@ -1,0 +1,80 @@
+"""Who may look at the page, and who may change anything by it.
+
+Promise: without the token of this start nobody reads anything but the style; a page of somebody
+else's can neither read (its host is not ours, our cookie stays at home) nor change anything (it
+knows no header of ours). Secrets are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+
+HEADER = "x-sheaf-token"
+BEARER = "bearer "
+
+
+@dataclass(frozen=True)
+class Access:
+    """Of one start. `hosts` are what a Host header may say; `is_secure`: only by https."""
+
+    hosts: frozenset[str]
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    is_read_only: bool = False
+    is_secure: bool = False
+    name: str = "sheaf"  # of the cookie: two servers on one computer share their cookies
+
+    @property
+    def session(self) -> str:
+        """What the cookie holds: who sees it does not know the token."""
+        return self._derived("session")
+
+    @property
+    def change(self) -> str:
+        """What every change brings along in a header."""
+        return self._derived("change")
+
+    def knows_host(self, host: str) -> bool:
+        return host.lower() in self.hosts
+
+    def is_token(self, text: str) -> bool:
+        return _same(text, self.token)
+
+    def may_look(self, headers: Mapping[str, str]) -> bool:
+        return self.is_program(headers) or _same(self._cookie(headers), self.session)
+
+    def is_program(self, headers: Mapping[str, str]) -> bool:
+        """One that brings the token itself, which no browser does by itself."""
+        said = headers.get("authorization", "")
+        return said[: len(BEARER)].lower() == BEARER and self.is_token(said[len(BEARER) :].strip())
+
+    def may_change(self, headers: Mapping[str, str]) -> bool:
+        """Of somebody who may look."""
+        if self.is_read_only:
+            return False
+        if self.is_program(headers):
+            return True
+        is_ours = headers.get("sec-fetch-site", "same-origin") == "same-origin"
+        return is_ours and _same(headers.get(HEADER, ""), self.change)
+
+    def cookie(self) -> str:
+        kind = "; Secure" if self.is_secure else ""
+        return f"{self.name}={self.session}; HttpOnly; SameSite=Strict; Path=/{kind}"
+
+    def _cookie(self, headers: Mapping[str, str]) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

@@ -1,0 +1,1 @@
+"""What the pages show of a graph: typed answers, no HTML."""

@@ -1,0 +1,88 @@
+"""`judged.jsonl` in the state folder: what people said of files, good or bad, by their SHA-256.
+
+Promise: a judgement is one whole line, added to the end and on the disk when this returns; the last
+one of a file counts, and "none" takes it back. A line that was cut off, or that somebody spoilt,
+is passed over and harms no other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import orjson
+
+from ...base.files import write_all
+from ...base.locks import locked
+from ...errors import Unavailable, UsageError
+
+NAME = "judged.jsonl"
+Verdict = Literal["good", "bad", "none"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+PATIENCE_S = 2.0
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def judge(state: Path, sha256: str, verdict: str) -> None:
+    if verdict not in VERDICTS or not _SHA256.fullmatch(sha256):
+        raise UsageError(f"a judgement is one of {', '.join(VERDICTS)}, of a SHA-256")
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    line = orjson.dumps({"sha256": sha256, "verdict": verdict, "time": moment}) + b"\n"
+    path = state / NAME
+    until = time.monotonic() + PATIENCE_S
+    try:
+        while not _appended(path, line):
+            if time.monotonic() > until:
+                raise Unavailable(f"somebody else holds {path}: try again")
+            time.sleep(0.005)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _appended(path: Path, line: bytes) -> bool:
+    """Not while somebody else writes."""
+    with locked(path, str(path)) as fd:
+        if fd is not None:
+            _append(fd, line)
+        return fd is not None
+
+
+def _append(fd: int, line: bytes) -> None:
+    """After a line that was cut off a new one begins."""
+    end = os.lseek(fd, 0, os.SEEK_END)
+    is_cut = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+    write_all(fd, b"\n" + line if is_cut else line)
+    os.fsync(fd)
+
+
+def judged(state: Path) -> dict[str, Verdict]:
+    """Of every file that is judged now, the last verdict."""
+    found: dict[str, Verdict] = {}
+    for sha256, verdict in _lines(state / NAME):
+        found.pop(sha256, None)
+        if verdict != "none":
+            found[sha256] = verdict
+    return found
+
+
+def bad(state: Path) -> frozenset[str]:
+    return frozenset(sha256 for sha256, verdict in judged(state).items() if verdict == "bad")
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Verdict]]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    for line in content.splitlines():
+        try:
+            said = orjson.loads(line)
+            sha256, verdict = said["sha256"], said["verdict"]
+        except (ValueError, TypeError, KeyError):
+            continue
+        if isinstance(sha256, str) and _SHA256.fullmatch(sha256) and verdict in VERDICTS:
+            yield sha256, cast(Verdict, verdict)

@@ -1,0 +1,67 @@
+"""From a hash or a recorded path to the file itself: only what the graph records is ever opened.
+
+Promise: the place is a regular file inside the media folder, whatever the record, links or an
+asker say; its type is the recorded one if it is one of our own list.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from ...graphs.reader import File, Reader
+from ...sheets.album import TYPES
+from .growing import hash_key
+from .sidecar import Sidecar
+
+UNKNOWN_TYPE = "application/octet-stream"
+SAME_BEGINNING = 20  # files looked at for one hash
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Found(NamedTuple):
+    place: Path
+    mime: str
+    bytes: int
+    file: File
+
+
+def by_path(reader: Reader, folder: Path, path: str) -> Found | None:
+    """A path as the graph records it, letter by letter."""
+    file = reader.files_at([path]).get(path)
+    return None if file is None else _found(folder, file)
+
+
+def by_hash(reader: Reader, sidecar: Sidecar, folder: Path, sha256: str) -> Found | None:
+    file = record_of(reader, sidecar, sha256)
+    return None if file is None else _found(folder, file)
+
+
+def record_of(reader: Reader, sidecar: Sidecar, sha256: str) -> File | None:
+    files = records_of(reader, sidecar, sha256)
+    return files[0] if files else None
+
+
+def records_of(reader: Reader, sidecar: Sidecar, sha256: str) -> list[File]:
+    """Every record of these bytes: one file may show several concepts."""
+    if not _SHA256.fullmatch(sha256):
+        return []
+    paths = "SELECT path FROM file WHERE hash = ? ORDER BY id LIMIT ?"
+    rows = sidecar.reading.execute(paths, (hash_key(sha256), SAME_BEGINNING))
+    files = reader.files_at([path for (path,) in rows.fetchall()])
+    return [each for each in files.values() if each.media.sha256 == sha256]
+
+
+def _found(folder: Path, file: File) -> Found | None:
+    try:
+        root = folder.resolve()
+        place = (root / file.media.path).resolve()
+        facts = place.lstat()
+    except (OSError, ValueError):
+        return None
+    if not place.is_relative_to(root) or not stat.S_ISREG(facts.st_mode):
+        return None
+    mime = file.media.mime if file.media.mime in TYPES.get(file.media.kind, ()) else UNKNOWN_TYPE
+    return Found(place, mime, facts.st_size, file)

@@ -1,0 +1,74 @@
+"""The page of one relation, and that of a type of relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ... import uri
+from ...add import Media, Relation
+from ...graphs.reader import Reader
+from .concept import picture_of
+from .statistics import Statistics, TypeShare
+from .wording import phrase, sentence
+
+PAGE = 60
+
+
+class End(NamedTuple):
+    uri: str
+    name: str
+    picture: Media | None
+
+
+class Shown(NamedTuple):
+    relation: Relation
+    start: End
+    end: End
+    sentence: str
+    media: Sequence[Media]
+
+
+class TypePage(NamedTuple):
+    type: str
+    phrase: str
+    share: TypeShare | None  # as it was counted last; None if that was never done
+    counted_at: str
+    relations: Sequence[Shown]
+    after: str  # the key of the next page; empty at the end
+
+
+def relation(reader: Reader, of: str) -> Shown | None:
+    found = reader.relations_at([of]).get(of)
+    return None if found is None else shown(reader, [found])[0]
+
+
+def type_page(
+    reader: Reader, type_: str, statistics: Statistics | None, after: str = ""
+) -> TypePage:
+    found = reader.of_type(type_, PAGE, after)
+    shares = statistics.types if statistics else ()
+    return TypePage(
+        type_,
+        phrase(type_),
+        next((each for each in shares if each.type == type_), None),
+        statistics.time if statistics else "",
+        shown(reader, found),
+        found[-1].uri if len(found) == PAGE else "",
+    )
+
+
+def shown(reader: Reader, relations: Sequence[Relation]) -> list[Shown]:
+    ends = dict.fromkeys(end for each in relations for end in (each.start, each.end))
+    media = reader.media_of([*ends, *(each.uri for each in relations)])
+    known = {each: End(each, uri.label(each), picture_of(media.get(each, ()))) for each in ends}
+    return [
+        Shown(
+            each,
+            known[each.start],
+            known[each.end],
+            sentence(known[each.start].name, each.type, known[each.end].name),
+            media.get(each.uri, []),
+        )
+        for each in relations
+    ]

@@ -1,0 +1,88 @@
+"""Search as you type over the names of concepts.
+
+What was typed comes first, then names that begin so, then names with words that begin so; among
+each of them the best connected first.
+
+Promise: every question is text, whatever stands in it, and looks at a bounded number of names.
+Limit: of words that very many names have, the first few thousand names are ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...base.text import nearest, storable
+from ...graphs.reader import Name, Reader
+from .folding import LONGEST, folded, question
+from .sidecar import Sidecar
+
+LIMIT = 20
+RANKED = 3_000  # names with a word that many have
+NEAR = 200
+
+_NAME = "SELECT uri, name, language, degree FROM concept"
+_LANGUAGE = "(?2 = '' OR instr(?2, ' ' || language || ' '))"
+SAME = f"{_NAME} WHERE folded = ?1 AND {_LANGUAGE} ORDER BY degree DESC, uri LIMIT ?3"
+# With one letter or two a third of all names may begin: an index has these in the right order.
+BEGINNING = {
+    1: f"{_NAME} WHERE substr(folded, 1, 1) = ?1 AND {_LANGUAGE} ORDER BY degree DESC LIMIT ?3",
+    2: f"{_NAME} WHERE substr(folded, 1, 2) = ?1 AND {_LANGUAGE} ORDER BY degree DESC LIMIT ?3",
+}
+LONGER = f"""{_NAME} WHERE folded >= ?1 AND folded < ?1 || char(1114111) AND {_LANGUAGE}
+    ORDER BY degree DESC, uri LIMIT ?3"""
+WORDS = f"""SELECT uri, name, language, degree FROM
+    (SELECT rowid AS id FROM word WHERE word MATCH ?1 LIMIT {RANKED}) JOIN concept USING (id)
+    WHERE {_LANGUAGE} ORDER BY degree DESC, uri LIMIT ?3"""
+
+
+def find(
+    reader: Reader,
+    sidecar: Sidecar,
+    text: str,
+    languages: Sequence[str] = (),
+    limit: int = LIMIT,
+) -> list[Name]:
+    """By the store's own search where it has one."""
+    wanted = storable(text)[:LONGEST].strip()
+    if not wanted:
+        return []
+    spellings = list(dict.fromkeys((wanted, wanted.replace("_", " ").lower())))
+    found = reader.names(spellings, limit, languages)
+    return _here(reader, sidecar, wanted, languages, limit) if found is None else found
+
+
+def _here(
+    reader: Reader, sidecar: Sidecar, text: str, languages: Sequence[str], limit: int
+) -> list[Name]:
+    key, asked = folded(text), f" {' '.join(languages)} " if languages else ""
+    found = dict.fromkeys(
+        _names(sidecar, SAME, key, asked, limit) or _new(reader, text, languages, limit)
+    )
+    if len(found) < limit and key:
+        query = BEGINNING.get(len(key), LONGER)
+        found |= dict.fromkeys(_names(sidecar, query, key, asked, limit))
+    if len(found) < limit and (words := question(text)):
+        found |= dict.fromkeys(_names(sidecar, WORDS, words, asked, limit))
+    return list(found)[:limit]
+
+
+def _new(reader: Reader, text: str, languages: Sequence[str], limit: int) -> list[Name]:
+    """What the graph has and no pass has come to yet."""
+    senses = [
+        each for each in reader.senses(text, limit) if not languages or each.language in languages
+    ]
+    return [Name(each.uri, each.name, each.language, 0) for each in senses]
+
+
+def _names(sidecar: Sidecar, query: str, *values: object) -> list[Name]:
+    return [Name(*row) for row in sidecar.reading.execute(query, values)]
+
+
+def did_you_mean(reader: Reader, sidecar: Sidecar, text: str) -> str | None:
+    """A name that is written nearly so, for a question that finds nothing."""
+    key = folded(text)
+    for length in range(len(key) - 1, max(1, len(key) - 4), -1):
+        names = {each.name for each in find(reader, sidecar, key[:length], limit=NEAR)}
+        if near := nearest(key, names):
+            return near
+    return None

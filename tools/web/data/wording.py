@@ -1,0 +1,71 @@
+"""Relations in words, as a sentence about a concept."""
+
+from __future__ import annotations
+
+import re
+
+PHRASES = {
+    "IsA": "is a kind of",
+    "PartOf": "is part of",
+    "HasA": "has",
+    "UsedFor": "is used for",
+    "CapableOf": "is capable of",
+    "HasProperty": "is",
+    "MannerOf": "is a way to",
+    "MadeOf": "is made of",
+    "ReceivesAction": "can be",
+    "AtLocation": "is found at",
+    "Causes": "causes",
+    "HasSubevent": "includes",
+    "HasFirstSubevent": "begins with",
+    "HasLastSubevent": "ends with",
+    "HasPrerequisite": "requires",
+    "MotivatedByGoal": "is done for",
+    "ObstructedBy": "is hindered by",
+    "Desires": "wants",
+    "CreatedBy": "is created by",
+    "DistinctFrom": "is not the same as",
+    "SymbolOf": "is a symbol of",
+    "DefinedAs": "is defined as",
+    "LocatedNear": "is near",
+    "HasContext": "belongs to the field of",
+    "SimilarTo": "is similar to",
+    "CausesDesire": "makes one want",
+    "Antonym": "is the opposite of",
+    "DerivedFrom": "is derived from",
+    "EtymologicallyDerivedFrom": "comes from the word",
+    "EtymologicallyRelatedTo": "has the same origin as",
+    "Entails": "entails",
+    "FormOf": "is a form of",
+    "InstanceOf": "is an instance of",
+    "NotCapableOf": "is not capable of",
+    "NotDesires": "does not want",
+    "NotHasProperty": "is not",
+    "NotUsedFor": "is not used for",
+    "RelatedTo": "is related to",
+    "Synonym": "means the same as",
+}
+
+
+def phrase(type_: str) -> str:
+    """
+    >>> phrase("CapableOf"), phrase("HasFirstSubevent"), phrase("BornInTown")
+    ('is capable of', 'begins with', 'born in town')
+    """
+    return PHRASES.get(type_) or re.sub(r"(?<=.)(?=[A-Z])", " ", type_).lower()
+
+
+def heading(name: str, type_: str, is_outward: bool) -> str:
+    """
+    >>> heading("dog", "CapableOf", True), heading("dog", "IsA", False)
+    ('dog is capable of …', '… is a kind of dog')
+    """
+    return f"{name} {phrase(type_)} …" if is_outward else f"… {phrase(type_)} {name}"
+
+
+def sentence(start: str, type_: str, end: str) -> str:
+    """
+    >>> sentence("dog", "CapableOf", "bark")
+    'dog is capable of bark'
+    """
+    return f"{start} {phrase(type_)} {end}"

@@ -1,0 +1,68 @@
+"""What failed, by reason; and those of one reason, page by page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..journal.reader import moment
+from ..journal.reasons import Group, reason_group
+from ..journal.schema import FAILED
+from .site import Site
+
+PAGE = 100
+MOST_REASONS = 100  # that are asked for one by one
+OF_REASON = (
+    "SELECT uri.id, uri, coalesce(reason, 'unknown'), attempts, coalesce(name, '') FROM uri "
+    f"LEFT JOIN pool ON pool.id = failed_in WHERE uri.pool = {FAILED} "
+    "AND instr(lower(coalesce(reason, 'unknown')), lower(?)) AND uri.id > ? "
+    "ORDER BY uri.id LIMIT ?"
+)
+
+
+class FailedUri(NamedTuple):
+    id: int
+    uri: str
+    name: str
+    reason: str
+    attempts: int
+    stage: str
+
+
+def failed(site: Site) -> dict[str, Any]:
+    view = site.view()
+    named = [uri for each in view.seen.groups for uri, _ in each.examples]
+    return {
+        "groups": view.seen.groups,
+        "names": dict(view.job.known_as(site.file, named)) if named else {},
+        "number": view.seen.pools.get("failed", 0),
+    }
+
+
+def failed_for(site: Site, text: str, after: int) -> dict[str, Any]:
+    """Those whose reason holds this text, in the order of their discovery, behind an id."""
+    rows = _rows(site.file, text, after)
+    names = site.job.known_as(site.file, [row[1] for row in rows[:PAGE]])
+    found = [
+        FailedUri(id_, uri, names.get(uri, uri), reason, attempts, pool.removeprefix("to_"))
+        for id_, uri, reason, attempts, pool in rows[:PAGE]
+    ]
+    return {"text": text, "found": found, "next": found[-1].id if len(rows) > PAGE else None}
+
+
+def _rows(file: Path, text: str, after: int) -> list[tuple[int, str, str, int, str]]:
+    with moment(file) as db:
+        return db.execute(OF_REASON, (text, after, PAGE + 1)).fetchall()
+
+
+def texts_of(site: Site, group: str) -> list[str]:
+    """By which texts all of a group's reasons are found, and hardly any others."""
+    reasons = [each for each in site.view().seen.failures if reason_group(each) == group]
+    if all(group in each for each in reasons):
+        return [group]
+    return reasons[:MOST_REASONS]
+
+
+def is_known(site: Site, group: str) -> bool:
+    groups: list[Group] = site.view().seen.groups
+    return any(each.reason_group == group for each in groups)

@@ -1,0 +1,200 @@
+"""What the pages of the graph show, as their templates and programs get it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+from urllib.parse import urlencode
+
+from .. import uri
+from ..errors import UsageError
+from ..graphs.reader import FIRST, Key
+from .data import gallery, judgements, media_file, paths, published, relations, search
+from .data.concept import concept, credits_of, more, picture_of
+from .data.gallery import Filter
+from .data.neighbourhood import NODES, neighbourhood
+from .data.queries import queries
+from .data.wording import sentence
+from .explorer import Explorer
+
+Query = Mapping[str, str]
+Found = dict[str, Any]
+
+
+def _number(text: str, otherwise: float, most: float) -> float:
+    """What is no number is the usual one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return otherwise
+    return max(0.0, min(number, most)) if isfinite(number) else otherwise
+
+
+def _listed(text: str, most: int = 100) -> list[str]:
+    return [each for each in text.split(" ") if each][:most]
+
+
+# --- the graph -----------------------------------------------------------------------------------
+
+
+def searched(explorer: Explorer, query: Query) -> Found:
+    text, languages = query.get("q", ""), _listed(query.get("language", ""))
+    found = search.find(explorer.reader, explorer.sidecar, text, languages)
+    near = None
+    if text.strip() and not found:
+        near = search.did_you_mean(explorer.reader, explorer.sidecar, text)
+    media = explorer.reader.media_of([each.uri for each in found])
+    pictures = {each.uri: picture_of(media.get(each.uri, ())) for each in found}
+    is_whole = not explorer.is_embedded or explorer.is_whole()
+    return {"q": text, "found": found, "pictures": pictures, "near": near, "is_whole": is_whole}
+
+
+def one_concept(explorer: Explorer, of: str) -> Found | None:
+    found = concept(explorer.reader, of)
+    if found is None:
+        return None
+    return {
+        "concept": found,
+        "credits": credits_of(of, found.media),
+        "queries": queries(of, found.entity.name),
+    }
+
+
+def more_lines(explorer: Explorer, query: Query) -> Found | None:
+    group = more(
+        explorer.reader,
+        query.get("concept", ""),
+        query.get("type", ""),
+        query.get("way", "") == "out",
+        _key(query),
+    )
+    return None if group is None else {"group": group, "of": query.get("concept", "")}
+
+
+def _key(query: Query) -> Key:
+    try:
+        return float(query.get("weight", "inf")), query.get("after", "")
+    except ValueError:
+        return FIRST
+
+
+def around(explorer: Explorer, query: Query) -> Found | None:
+    found = neighbourhood(
+        explorer.reader,
+        query.get("concept", ""),
+        _listed(query.get("types", "")),
+        _number(query.get("weight", ""), 0.0, 1e9),
+        int(_number(query.get("nodes", ""), NODES, 1000)),
+        _listed(query.get("known", ""), 500),
+    )
+    return None if found is None else {"around": found}
+
+
+def one_relation(explorer: Explorer, of: str) -> Found | None:
+    found = relations.relation(explorer.reader, of)
+    if found is None:
+        return None
+    return {"shown": found, "credits": credits_of(of, found.media)}
+
+
+def one_type(explorer: Explorer, type_: str, query: Query) -> Found:
+    figures = explorer.figures()
+    page = relations.type_page(explorer.reader, type_, figures, query.get("after", ""))
+    return {"page": page}
+
+
+def ways(explorer: Explorer, query: Query) -> Found:
+    """Names are as good as URIs; of several concepts of a name the first one is meant."""
+    start, end = query.get("from", "").strip(), query.get("to", "").strip()
+    found, sentence = None, ""
+    if start and end:
+        one, other = _meant(explorer, start), _meant(explorer, end)
+        missing = start if one is None else end if other is None else ""
+        if missing or one is None or other is None:
+            sentence = f"There is no concept {missing!r}."
+        else:
+            found = paths.paths(explorer.reader, one, other)
+    return {"start": start, "end": end, "found": found, "sentence": sentence}
+
+
+def _meant(explorer: Explorer, text: str) -> str | None:
+    if text.startswith("/c/"):
+        return text if explorer.reader.entities_at([text]) else None
+    name = text.replace("_", " ")
+    senses = explorer.reader.senses(name, 20) or explorer.reader.senses(name.lower(), 20)
+    ordered = sorted(senses, key=lambda each: (each.language != "en", len(each.uri), each.uri))
+    return ordered[0].uri if ordered else None
+
+
+# --- files and figures ---------------------------------------------------------------------------
+
+
+def files(explorer: Explorer, query: Query) -> Found:
+    filter_ = Filter(**{name: query.get(name, "") for name in gallery.TRAITS})
+    verdicts = judgements.judged(explorer.state)
+    wanted = query.get("judged", "")
+    if wanted in ("good", "bad"):
+        hashes = [sha256 for sha256, verdict in verdicts.items() if verdict == wanted][::-1]
+        page = gallery.judged_page(
+            explorer.reader, explorer.sidecar, hashes, query.get("after", "")
+        )
+    else:
+        wanted = ""
+        page = gallery.page(explorer.reader, explorer.sidecar, filter_, query.get("after", ""))
+    return {
+        "filter": filter_,
+        "files": page.files,
+        "names": {each.owner: _called(each.owner) for each in page.files},
+        "after": page.after,
+        "facets": gallery.facets(explorer.sidecar, filter_),
+        "judged": {each.media.sha256: verdicts.get(each.media.sha256, "") for each in page.files},
+        "chosen": wanted,
+        "verdicts": _numbers(list(verdicts.values())),
+        "is_whole": explorer.is_whole(),
+    }
+
+
+def _called(owner: str) -> str:
+    """
+    >>> _called("/a/[/r/IsA/,/c/en/dog/,/c/en/pet/]"), _called("/c/en/dog")
+    ('dog is a kind of pet', 'dog')
+    """
+    try:
+        type_, start, end = uri.parse_assertion(owner)
+    except ValueError:
+        return uri.label(owner)
+    return sentence(uri.label(start), uri.label(type_), uri.label(end))
+
+
+def _numbers(verdicts: Sequence[str]) -> dict[str, int]:
+    return {each: verdicts.count(each) for each in ("good", "bad")}
+
+
+def judge_file(explorer: Explorer, said: Query) -> str:
+    """Only of a file that the graph records."""
+    sha256, verdict = said.get("sha256", ""), said.get("verdict", "")
+    if not media_file.records_of(explorer.reader, explorer.sidecar, sha256):
+        raise UsageError("there is no such file")
+    judgements.judge(explorer.state, sha256, verdict)
+    return "the judgement is taken back" if verdict == "none" else f"judged as {verdict}"
+
+
+def figures(explorer: Explorer, query: Query) -> Found:
+    return {
+        "figures": explorer.figures(),
+        "is_counting": explorer.is_counting,
+        "trouble": explorer.trouble,
+        "published": published.PUBLISHED,
+    }
+
+
+def to_copy(explorer: Explorer, query: Query) -> Found:
+    of = query.get("concept", "") or "/c/en/dog"
+    return {"of": of, "queries": queries(of, uri.label(of))}
+
+
+def address(query: Query, **changes: str) -> str:
+    """The same question with other values; an empty one is left out."""
+    values = {name: value for name, value in {**query, **changes}.items() if value}
+    return f"?{urlencode(values)}"

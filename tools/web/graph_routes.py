@@ -1,0 +1,85 @@
+"""The addresses of the graph: a concept's is its URI, and so is a relation's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from . import graph_data
+from .explorer import Explorer
+from .site import Site
+from .templates import rendered
+
+if TYPE_CHECKING:
+    from .app import Web
+
+Query = Mapping[str, str]
+LONGEST = 2_000  # characters of a URI, as everywhere
+
+
+def routes_of_graph(web: Web) -> list[Route]:
+    def page(name: str, begin: str, data: Callable[[Explorer, str, Query], Any]) -> list[Route]:
+        """A page and its JSON for every URI that begins so."""
+
+        async def shown(request: Request) -> Response:
+            return await web.shown(name, _of(request, begin, data), request)
+
+        async def as_json(request: Request) -> Response:
+            return await web.json(_of(request, begin, data), request)
+
+        return [Route(begin + "{rest:path}", shown), Route(f"/api{begin}{{rest:path}}", as_json)]
+
+    async def found(request: Request) -> Response:
+        """What is shown below the field while somebody types."""
+        return await _part(web.site, "parts/found.html", graph_data.searched, request)
+
+    async def lines(request: Request) -> Response:
+        return await _part(web.site, "parts/lines.html", graph_data.more_lines, request)
+
+    return [
+        *page("concept", "/c/", lambda explorer, uri, _: graph_data.one_concept(explorer, uri)),
+        *page("relation", "/a/", lambda explorer, uri, _: graph_data.one_relation(explorer, uri)),
+        *page(
+            "type",
+            "/r/",
+            lambda explorer, uri, query: graph_data.one_type(explorer, uri[3:], query),
+        ),
+        Route("/graph", partial(web.shown, "graph", _data(graph_data.around))),
+        Route("/api/graph", partial(web.json, _data(graph_data.around))),
+        Route("/search/found", found),
+        Route("/more", lines),
+        Route("/api/more", partial(web.json, _data(graph_data.more_lines))),
+    ]
+
+
+def _of(
+    request: Request, begin: str, data: Callable[[Explorer, str, Query], Any]
+) -> Callable[[Site, Query], Any]:
+    uri = (begin + request.path_params["rest"])[:LONGEST]
+    return lambda site, query: _or_404(data(site.explorer, uri, query))
+
+
+def _data(data: Callable[[Explorer, Query], Any]) -> Callable[[Site, Query], Any]:
+    return lambda site, query: _or_404(data(site.explorer, query))
+
+
+def _or_404(found: Any) -> Any:
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+async def _part(
+    site: Site, template: str, data: Callable[[Explorer, Query], Any], request: Request
+) -> Response:
+    query = request.query_params
+    values = _or_404(await run_in_threadpool(data, site.explorer, query))
+    text = await run_in_threadpool(rendered, template, query=dict(query), **values)
+    return Response(text, media_type="text/html")

@@ -1,0 +1,101 @@
+"""The log of a harvest: its last lines by level, its beginnings, and whether it ended by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+TAIL = 400_000  # bytes: several thousand lines
+BEGINS, ENDED = ") begins: ", "ended after "
+DIFFER = "; settings that differ from the default: "
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ ([A-Z]+) +(.*)")
+
+
+class Line(NamedTuple):
+    time: str
+    level: str
+    message: str
+
+
+class Beginning(NamedTuple):
+    """Of a run. `changed` are its settings that are not as by default."""
+
+    time: str
+    command: str
+    changed: Sequence[str]
+
+
+def last_lines(file: Path, level: str = "info", most: int = 200) -> list[Line]:
+    """Those of this level and above, the last one last."""
+    least = LEVELS.index(level) if level in LEVELS else 0
+    lines = [_read(text) for text in _tail(file)]
+    found = [line for line in lines if line.level in LEVELS[least:]]
+    return found[-most:]
+
+
+def has_ended(file: Path) -> bool:
+    """Did the last run say so itself? What was killed did not."""
+    last = [line.message for line in map(_read, _tail(file)) if _is_edge(line.message)]
+    return bool(last) and last[-1].startswith(ENDED)
+
+
+def beginnings(file: Path, most: int = 20) -> list[Beginning]:
+    """As far as the log goes back, the last one first."""
+    found: list[Beginning] = []
+    for path in (file, *(file.with_name(f"{file.name}.{n}") for n in range(1, 6))):
+        if path.exists() and len(found) < most:
+            with path.open("rb") as lines:
+                texts = [each.decode(errors="replace") for each in lines if BEGINS.encode() in each]
+            found += [_beginning(_read(each)) for each in reversed(texts)]
+    return found[:most]
+
+
+def _beginning(line: Line) -> Beginning:
+    command, _, changed = line.message.partition(BEGINS)[2].partition(DIFFER)
+    parts = [] if changed in ("", "none") else changed.split(", ")
+    return Beginning(line.time, command, parts)
+
+
+def _is_edge(message: str) -> bool:
+    return BEGINS in message or message.startswith(ENDED)
+
+
+def _tail(file: Path) -> list[str]:
+    try:
+        with file.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - TAIL))
+            lines = log.read().decode(errors="replace").splitlines()
+    except OSError:
+        return []
+    return lines[1:] if size > TAIL else lines
+
+
+def _read(text: str) -> Line:
+    """As text or as JSON; what is neither belongs to the line before it."""
+    if text.startswith("{"):
+        try:
+            event = orjson.loads(text)
+            return Line(_local(event["time"]), str(event["level"]), str(event["message"]))
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            pass
+    found = _LINE.match(text)
+    return Line(found[1], found[2].lower(), found[3]) if found else Line("", "error", text)
+
+
+def _local(moment: object) -> str:
+    """JSON lines have UTC, as programs like it."""
+    try:
+        utc = time.strptime(str(moment)[:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return str(moment)
+    import calendar
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(calendar.timegm(utc)))

@@ -1,0 +1,185 @@
+"""The first page: stages, rates, pools, hosts, the job's own figures, newest files, the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from shutil import disk_usage
+from typing import Any, NamedTuple
+
+from ..base.text import pace, size
+from ..engine.job import Panel
+from ..journal.pauses import slots_in
+from ..journal.sample import Sample
+from ..reports import rates
+from ..reports.text import series
+from ..reports.view import SPANS, View
+from .site import Site
+
+MOST_HOSTS = 12
+MOST_POINTS, CLOSEST_S = 300, 0.5
+ERRORS = "failures"
+
+
+class StageSeen(NamedTuple):
+    """`workers` is how many there are, `paused` how many of them make a pause."""
+
+    name: str
+    title: str
+    done: int
+    at_work: int
+    waiting: int
+    pace: str
+    workers: int
+    paused: int
+
+    @property
+    def total(self) -> int:
+        return self.done + self.at_work + self.waiting
+
+
+class RateSeen(NamedTuple):
+    title: str
+    total: str
+    spans: Sequence[str]
+
+
+class HostSeen(NamedTuple):
+    name: str
+    requests: int
+    bytes: int
+    rests_until: float | None
+    reason: str
+
+
+def overview(site: Site) -> dict[str, Any]:
+    view = site.view()
+    return {
+        "stages": stages_of(view),
+        "spans": list(SPANS),
+        "rates": rates_of(view),
+        "pools": view.seen.pools,
+        "hosts": hosts_of(view)[:MOST_HOSTS],
+        "hosts_in_all": len(view.seen.assist.hosts),
+        "panels": shown_panels(view),
+        "newest": site.newest(),
+        "disk": disk_of(site),
+        "stored": view.stored or {},
+        "store_title": view.job.store_title,
+        "failed": view.seen.pools.get("failed", 0),
+    }
+
+
+def stages_of(view: View) -> list[StageSeen]:
+    pools, slots, paused = view.seen.pools, slots_in(view.seen.facts), view.paused_slots
+    return [
+        StageSeen(
+            name,
+            view.job.stage_titles.get(name, name),
+            view.seen.done.get(name, 0),
+            pools.get(f"on_{name}", 0),
+            pools.get(f"to_{name}", 0),
+            _pace(view, name),
+            slots.get(name, 0),
+            len(paused.get(name, ())),
+        )
+        for name in rates.stages(pools)
+    ]
+
+
+def _pace(view: View, stage: str) -> str:
+    """Of late; of a stage that has nothing to do, none."""
+    rate = view.course.rate(rates.done(stage), SPANS["last minute"])
+    now = view.course.rate(rates.done(stage), None) if rate is None else rate
+    is_busy = any(view.seen.pools.get(f"{where}_{stage}") for where in ("to", "on"))
+    return pace(now) if now is not None and is_busy and view.running is not None else ""
+
+
+def rates_of(view: View) -> list[RateSeen]:
+    course = view.course
+    if len(course.samples) < 2:
+        return []
+    found = []
+    for title, value, is_known, shown in series(view):
+        last = course.samples[-1]._replace(counts=view.seen.counts)
+        rated = [course.rate(value, span, is_known) for span in SPANS.values()]
+        is_bytes = shown is size
+        texts = ["-" if r is None else f"{size(r)}/s" if is_bytes else pace(r) for r in rated]
+        found.append(RateSeen(title, shown(value(last)), texts))
+    return found
+
+
+def hosts_of(view: View) -> list[HostSeen]:
+    """The most asked ones first, but before them whoever is left alone."""
+    resting = {each.name: each for each in view.rests}
+    known = {name: (0, 0) for name in resting} | view.seen.assist.hosts
+    found = [
+        HostSeen(
+            name,
+            requests,
+            received,
+            resting[name].until if name in resting else None,
+            resting[name].reason if name in resting else "",
+        )
+        for name, (requests, received) in known.items()
+    ]
+    return sorted(found, key=lambda each: (each.rests_until is None, -each.requests, each.name))
+
+
+def shown_panels(view: View) -> list[Panel]:
+    """The job's own, but for curves: those are drawn."""
+    return [each for each in view.panels if each.rows and each.kind != "curve"]
+
+
+def disk_of(site: Site) -> dict[str, int]:
+    reserve = getattr(site.sources.settings, "reserve_bytes", 0)
+    place: Path = site.state
+    usage = disk_usage(place)
+    return {"free": usage.free, "total": usage.total, "reserve": int(reserve)}
+
+
+def curves(site: Site) -> dict[str, Any]:
+    """How much a second of everything that is counted, between samples; None where two runs meet.
+    Times are those of the wall clock."""
+    view = site.view()
+    samples = _thinned(view.course.samples[: view.course.known])
+    measured = [(title, value) for title, value, _, shown in series(view) if shown is not size]
+    failures: tuple[str, rates.Value] = (ERRORS, lambda sample: sample.counts.get("failed", 0))
+    return {
+        "times": [round(each.time, 1) for each in samples],
+        "series": [
+            {"title": title, "values": _a_second(samples, value)}
+            for title, value in (*measured, failures)
+        ],
+    }
+
+
+def _a_second(samples: Sequence[Sample], value: rates.Value) -> list[float | None]:
+    found: list[float | None] = [None] if samples else []
+    for before, after in pairwise(samples):
+        seconds = after.elapsed - before.elapsed
+        is_one_run = before.run == after.run and seconds > 0
+        step = max(0.0, value(after) - value(before))
+        found.append(round(step / seconds, 3) if is_one_run else None)
+    return found
+
+
+def _thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Not more than can be seen, and none so close to the one before that chance alone speaks; the
+    last one stays."""
+    apart = [
+        after
+        for before, after in pairwise([None, *samples])
+        if after is not None and not _is_close(before, after)
+    ]
+    step = -(-len(apart) // MOST_POINTS) or 1
+    return apart[::-step][::-1]
+
+
+def _is_close(before: Sample | None, after: Sample) -> bool:
+    return (
+        before is not None
+        and before.run == after.run
+        and after.elapsed - before.elapsed < CLOSEST_S
+    )

@@ -1,0 +1,93 @@
+"""The pages there are: each is a template over data that programs get as JSON.
+
+A page of its own for another room's data is one more line here and one more template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
+from .explorer import Explorer
+from .site import Site
+
+Query = Mapping[str, str]
+Data = Callable[[Site, Query], dict[str, Any]]
+LOG_LINES = 200
+
+
+class Page(NamedTuple):
+    """`name` is its address, that of its JSON under /api/ and its template; a live one is sent
+    again as it changes. `jobs` are those that have it: none named is all."""
+
+    name: str
+    title: str
+    data: Data
+    is_live: bool = True
+    jobs: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return "/" if self.name == "overview" else f"/{self.name}"
+
+
+def log_lines(site: Site, query: Query) -> dict[str, Any]:
+    level = query.get("level", "info")
+    level = level if level in log_file.LEVELS else "info"
+    lines = log_file.last_lines(site.state / "log", level, LOG_LINES)
+    return {"level": level, "levels": log_file.LEVELS, "lines": lines[::-1]}
+
+
+def settings(site: Site, query: Query) -> dict[str, Any]:
+    facts = site.view().seen.facts
+    return {
+        "values": site.sources.values(),
+        "facts": site.job.typed_facts(facts),
+        "command": site.sources.command_of(facts),
+    }
+
+
+def failures(site: Site, query: Query) -> dict[str, Any]:
+    """All by reason; or those of one, if it is named."""
+    if text := query.get("reason", ""):
+        after = query.get("after", "0")
+        return failed.failed_for(site, text, int(after) if after.isdecimal() else 0)
+    return failed.failed(site)
+
+
+def of_job(site: Site, query: Query) -> dict[str, Any]:
+    """The job's own views, with those that its stores have to be asked for."""
+    view = site.view()
+    own = site.job.details(site.sources.settings)
+    return {"panels": [each for each in (*view.panels, *own) if each.rows and each.kind != "curve"]}
+
+
+def crawled(site: Site, query: Query) -> dict[str, Any]:
+    return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
+
+
+def of_graph(data: Callable[[Explorer, Query], dict[str, Any]]) -> Data:
+    return lambda site, query: data(site.explorer, query)
+
+
+PAGES = (
+    Page("overview", "Overview", lambda site, query: overview.overview(site)),
+    Page("work", "Work", lambda site, query: work.work(site)),
+    Page("failed", "Failed", failures),
+    Page("refused", "Refused", lambda site, query: refused.refused(site), jobs=("conceptnet",)),
+    Page("search", "Search", of_graph(graph_data.searched), is_live=False, jobs=("conceptnet",)),
+    Page("media", "Gallery", of_graph(graph_data.files), is_live=False, jobs=("conceptnet",)),
+    Page("path", "Paths", of_graph(graph_data.ways), is_live=False, jobs=("conceptnet",)),
+    Page("stats", "Figures", of_graph(graph_data.figures), is_live=False, jobs=("conceptnet",)),
+    Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
+    Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
+    Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
+    Page("runs", "Runs", lambda site, query: runs.runs(site)),
+    Page("log", "Log", log_lines),
+    Page("settings", "Settings", settings, is_live=False),
+)
+
+
+def shown_for(job: str) -> list[Page]:
+    return [each for each in PAGES if not each.jobs or job in each.jobs]

@@ -1,0 +1,199 @@
+"""The server: where it listens, what it prints, how it ends.
+
+Promise: by default nobody outside of this computer reaches it; the token of a start lies in a file
+that only its owner can read, and goes with the server. It ends within seconds, streams and all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from ..base.files import write_whole
+from ..errors import UsageError
+from .access import Access
+from .app import Web
+from .patience import Patience
+from .site import Site
+from .streams import Streams
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LONELY_S = 10.0  # so long the page tells that its harvest is dead, before it goes too
+END_S = 3
+MOST_CONNECTIONS = 1000
+TOKEN = "serve-token"  # noqa: S105  # the file's name
+NICE = 10
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where: a port of an address, or a socket file. `public` is what people type, if that is
+    something else, such as the address of a proxy."""
+
+    host: str = "127.0.0.1"
+    port: int = 8085
+    socket_file: Path | None = None
+    public: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        return self.socket_file is not None or self.host in ("127.0.0.1", "localhost", "::1")
+
+    def opened(self) -> socket.socket:
+        try:
+            if self.socket_file is not None:
+                return _socket_file(self.socket_file)
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            return socket.create_server((self.host, self.port), family=family, backlog=1024)
+        except OSError as error:
+            place = self.socket_file or f"{self.host}:{self.port}"
+            raise UsageError(
+                f"the page cannot be served at {place} ({os.strerror(error.errno or 0)}): "
+                "choose another --port"
+            ) from error
+
+    def address(self, port: int) -> str:
+        if self.public:
+            return self.public.rstrip("/")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return "http://localhost" if self.socket_file else f"http://{host}:{port}"
+
+    def names(self, port: int) -> frozenset[str]:
+        """What a Host header may say."""
+        own = [] if self.host in ("0.0.0.0", "::") else [f"{self.host}:{port}"]  # noqa: S104
+        found = {*own, *(f"{each}:{port}" for each in LOOPBACK)}
+        if self.socket_file is not None:
+            found = {"localhost"}
+        return frozenset(found | ({urlsplit(self.public).netloc} if self.public else set()))
+
+
+@dataclass
+class PageServer:
+    """One that is served; `beside` is the process that it tells of, if it is to go with it."""
+
+    site: Site
+    listening: Listening = field(default_factory=Listening)
+    is_read_only: bool = False
+    beside: int | None = None
+    ready: Callable[[str], object] = print
+    _server: Server | None = None
+
+    def serve(self) -> None:
+        """Until somebody ends it."""
+        with self.listening.opened() as opened:
+            port = opened.getsockname()[1] if self.listening.socket_file is None else 0
+            access = self._access(port)
+            server = self._server = _server(self.site, access)
+            with _token_file(self.site.state, access.token):
+                self.ready(f"{self.listening.address(port)}/?token={access.token}")
+                asyncio.run(self._run(server, opened))
+        self.site.close()
+        if self.listening.socket_file is not None:
+            self.listening.socket_file.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """From another thread."""
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def _access(self, port: int) -> Access:
+        return Access(
+            self.listening.names(port),
+            is_read_only=self.is_read_only,
+            is_secure=self.listening.public.startswith("https:"),
+            name=f"sheaf-{port}",
+        )
+
+    async def _run(self, server: Server, opened: socket.socket) -> None:
+        lonely = asyncio.create_task(self._watch_parent(server)) if self.beside else None
+        await server.serve(sockets=[opened])
+        if lonely is not None:
+            lonely.cancel()
+
+    async def _watch_parent(self, server: Server) -> None:
+        while os.getppid() == self.beside:
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(LONELY_S)
+        server.should_exit = True
+
+
+class Server(uvicorn.Server):
+    """Streams never end by themselves: they are told."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.close()
+        await super().shutdown(sockets)
+
+
+def _server(site: Site, access: Access) -> Server:
+    streams = Streams()
+    config = uvicorn.Config(
+        Web(site, access, streams).app(),
+        http=Patience,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=END_S,
+        h11_max_incomplete_event_size=32_768,
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    return Server(config, streams)
+
+
+@contextmanager
+def _token_file(state: Path, token: str) -> Iterator[None]:
+    """For programs of whoever started it."""
+    file = state / TOKEN
+    if not state.is_dir():
+        yield
+        return
+    before = os.umask(0o077)
+    try:
+        write_whole(file, token.encode(), durable=False)
+    finally:
+        os.umask(before)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if file.read_text("utf-8") == token:  # else it is another's
+                file.unlink()
+
+
+def _socket_file(path: Path) -> socket.socket:
+    """Closed to other users; one that nobody listens at any more is replaced."""
+    if path.is_socket() and not _is_answered(path):
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        made.bind(str(path))
+    except BaseException:
+        made.close()
+        raise
+    finally:
+        os.umask(before)
+    made.listen(1024)
+    return made
+
+
+def _is_answered(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as asking:
+        return asking.connect_ex(str(path)) == 0

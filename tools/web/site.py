@@ -1,0 +1,116 @@
+"""What is served: a state with its job, looked at no more often than it can have changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..base.seldom import Seldom
+from ..engine.job import Description
+from ..errors import HarvestError, StateDamaged
+from ..reports.view import STRANGER, View, view_of
+from .log_file import has_ended
+from .newest import NewFile, newest_files
+
+if TYPE_CHECKING:
+    from .explorer import Explorer
+
+T = TypeVar("T")
+
+FRESH_S = 0.4  # as long an answer is good for whoever asks next
+STORED_S, NEWEST_S = 5.0, 3.0
+
+
+class Value(NamedTuple):
+    """A setting, and where it comes from. A secret is only set or not."""
+
+    name: str
+    text: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where things are. `job_of` says whose state a file is; `values` are the settings."""
+
+    settings: Any
+    file: Path
+    job_of: Callable[[Path], Description]
+    values: Callable[[], Sequence[Value]] = tuple
+    command_of: Callable[[Mapping[str, str]], str] = lambda facts: ""
+    is_read_only: bool = False
+
+
+@dataclass
+class Site:
+    sources: Sources
+    _lock: Lock = field(default_factory=Lock)
+    _view: View | None = None
+    _until: float = 0.0
+    _stored: Seldom[Mapping[str, int] | None] = field(init=False)
+    newest: Seldom[list[NewFile]] = field(init=False)
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._stored = Seldom(self._ask_store, STORED_S)
+        folder = getattr(self.sources.settings, "media", None)
+        self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        """The graph, for the pages that show it."""
+        from .explorer import Explorer
+
+        return Explorer(self)
+
+    def close(self) -> None:
+        if "explorer" in self.__dict__:
+            self.explorer.close()
+
+    @property
+    def file(self) -> Path:
+        return self.sources.file
+
+    @property
+    def state(self) -> Path:
+        return self.sources.file.parent
+
+    @property
+    def job(self) -> Description:
+        return self.sources.job_of(self.file) if self.file.exists() else STRANGER
+
+    def view(self) -> View:
+        """Raises what a state that cannot be read raises."""
+        with self._lock:
+            if self._view is None or time.monotonic() >= self._until:
+                if not self.file.exists():
+                    raise StateDamaged(f"there is no harvest at {self.file} yet")
+                self._view = view_of(self.file, self.job, self._stored())
+                self._until = time.monotonic() + FRESH_S
+            return self._view
+
+    def forget(self) -> None:
+        """Something was changed: the next look is a new one."""
+        self._until = 0.0
+
+    def remembered(self, name: str, make: Callable[[], T]) -> T:
+        """What a page keeps from one look to the next, made at the first."""
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            found: T = self._kept[name]
+            return found
+
+    def has_ended(self) -> bool:
+        return has_ended(self.state / "log")
+
+    def _ask_store(self) -> Mapping[str, int] | None:
+        try:
+            return self.job.stored(self.sources.settings)
+        except HarvestError:
+            return None

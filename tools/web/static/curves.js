@@ -1,0 +1,62 @@
+// How fast it goes, drawn by uPlot; asked for again every two seconds while somebody looks.
+"use strict";
+(() => {
+  const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
+  const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3], [12, 4], [3, 6]];
+  const EVERY_MS = 2000;
+  const box = document.getElementById("curves");
+  if (!box) return;
+  const place = box.querySelector(".plot");
+  let plot = null, seconds = 0, data = null, titles = "";
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const axis = () => ({ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } });
+  const written = (value) => value == null ? "-" : value >= 100 ? value.toFixed(0) : value.toFixed(1);
+
+  function make() {
+    if (plot) plot.destroy();
+    const lines = data.series.map((each, at) => ({
+      label: each.title, stroke: colour(COLOURS[at % COLOURS.length]), width: 1.6,
+      dash: DASHES[at % DASHES.length], points: { show: false }, value: (_, value) => written(value),
+    }));
+    plot = new uPlot({
+      width: place.clientWidth, height: 240, series: [{ label: "time" }, ...lines],
+      axes: [axis(), { ...axis(), size: 56, values: (_, all) => all.map((each) => `${each}/s`) }],
+      scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
+      cursor: { drag: { x: false, y: false } },
+    }, shown(), place);
+  }
+
+  function shown() {
+    const first = seconds ? data.times[data.times.length - 1] - seconds : -Infinity;
+    const from = data.times.findIndex((each) => each >= first);
+    const cut = (all) => all.slice(Math.max(0, from));
+    return [cut(data.times), ...data.series.map((each) => cut(each.values))];
+  }
+
+  async function look() {
+    if (document.hidden) return;
+    try {
+      const answer = await fetch(box.dataset.source);
+      if (!answer.ok) return;
+      data = await answer.json();
+    } catch { return; }
+    if (!data.times.length) return;
+    const now = data.series.map((each) => each.title).join();
+    if (!plot || now !== titles) { titles = now; make(); } else plot.setData(shown());
+    box.dataset.points = data.times.length;
+    box.dataset.last = data.times[data.times.length - 1];
+  }
+
+  box.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-seconds]");
+    if (!button) return;
+    seconds = Number(button.dataset.seconds);
+    for (const each of box.querySelectorAll("button[data-seconds]")) each.setAttribute("aria-pressed", String(each === button));
+    if (plot) plot.setData(shown());
+  });
+  new ResizeObserver(() => plot && plot.setSize({ width: place.clientWidth, height: 240 })).observe(place);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => data && make());
+  look();
+  setInterval(look, EVERY_MS);
+})();

@@ -1,0 +1,78 @@
+// The gallery by keyboard, and texts that are copied whole.
+"use strict";
+(() => {
+  for (const field of document.querySelectorAll("textarea.copied")) {
+    field.addEventListener("focus", () => field.select());
+  }
+  const tiles = [...document.querySelectorAll(".tile")];
+  const dialog = document.getElementById("large");
+  if (!tiles.length || !dialog) return;
+  const change = document.querySelector(".gallery-page").dataset.change;
+  let at = 0;
+
+  const show = (tile) => {
+    const shown = document.getElementById("large-shown");
+    const made = document.createElement(tile.dataset.kind === "audio" ? "audio" : "img");
+    made.src = tile.dataset.file;
+    if (tile.dataset.kind === "audio") made.controls = true; else made.alt = tile.dataset.name;
+    shown.replaceChildren(made);
+    const said = document.getElementById("large-said");
+    const owner = document.createElement("a");
+    owner.href = tile.dataset.owner;
+    owner.textContent = tile.dataset.name;
+    said.replaceChildren(owner, ` ${tile.dataset.credit} · SHA-256 ${tile.dataset.sha256}`);
+    if (!dialog.open) dialog.showModal();
+  };
+  const go = (to) => {
+    at = Math.max(0, Math.min(tiles.length - 1, to));
+    if (dialog.open) show(tiles[at]); else tiles[at].focus();
+  };
+  const columns = () => {
+    const second = tiles.findIndex((tile) => tile.getBoundingClientRect().top > tiles[0].getBoundingClientRect().top + 4);
+    return second < 1 ? tiles.length : second;
+  };
+  const judge = async (verdict) => {
+    if (!change) return;
+    const tile = tiles[at];
+    const answer = await fetch("/act/judge", {
+      method: "POST",
+      headers: { "X-Sheaf-Token": change, "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ sha256: tile.dataset.sha256, verdict }),
+    });
+    const text = (await answer.json()).said;
+    const notice = document.createElement("p");
+    notice.className = answer.ok ? "notice" : "notice bad";
+    notice.textContent = text;
+    document.getElementById("said").replaceChildren(notice);
+    if (!answer.ok) return;
+    for (const same of tiles.filter((each) => each.dataset.sha256 === tile.dataset.sha256)) {
+      const item = same.closest("li");
+      item.className = verdict === "none" ? "" : verdict;
+      item.querySelector(".verdict").textContent = item.className;
+    }
+  };
+  tiles.forEach((tile, number) => {
+    tile.addEventListener("focus", () => { at = number; });
+    tile.addEventListener("click", (event) => { event.preventDefault(); at = number; show(tile); });
+  });
+  for (const button of dialog.querySelectorAll("[data-verdict]")) {
+    button.addEventListener("click", () => judge(button.dataset.verdict));
+  }
+  document.getElementById("large-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => {
+    document.getElementById("large-shown").replaceChildren();
+    tiles[at].focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.target.closest("input, textarea, audio") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1),
+      ArrowDown: () => go(at + columns()), ArrowUp: () => go(at - columns()),
+      g: () => judge("good"), b: () => judge("bad"), u: () => judge("none"),
+      n: () => { const next = document.getElementById("next"); if (next) location.href = next.href; },
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+})();

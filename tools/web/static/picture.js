@@ -1,0 +1,106 @@
+// Concepts as a picture that grows by clicks.
+"use strict";
+document.addEventListener("DOMContentLoaded", () => {
+  const place = document.getElementById("picture");
+  const form = document.getElementById("choices");
+  if (!place || !window.cytoscape) return;
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const pathOf = (path) => path.split("/").map(encodeURIComponent).join("/");
+  const cy = cytoscape({
+    container: place,
+    minZoom: 0.15, maxZoom: 4,
+    style: [
+      { selector: "node", style: {
+        "width": 64, "height": 64, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
+        "label": "data(name)", "color": colour("--ink"), "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
+        "text-max-width": 120, "text-wrap": "ellipsis", "text-background-color": colour("--card"), "text-background-opacity": 0.8 } },
+      { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
+      { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
+      { selector: "node.grown", style: { "border-color": colour("--link") } },
+      { selector: "edge", style: {
+        "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--line"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
+        "curve-style": "bezier", "label": "data(label)", "font-size": 10, "color": colour("--soft"), "text-rotation": "autorotate",
+        "text-background-color": colour("--card"), "text-background-opacity": 0.85 } },
+      { selector: "edge[?shown]", style: { "line-color": colour("--link") } },
+    ],
+  });
+  const say = (text) => { document.getElementById("picture-said").textContent = text; };
+  const add = (around) => {
+    const old = new Set(cy.nodes().map((node) => node.id()));
+    const from = cy.getElementById(around.centre);
+    const middle = from.nonempty() ? from.position() : { x: 0, y: 0 };
+    const fresh = around.nodes.filter((node) => !old.has(node.uri));
+    const isFirst = old.size === 0;
+    cy.batch(() => {
+      fresh.forEach((node, number) => {
+        // At first two rings, one between the gaps of the other; the centre itself comes first.
+        const turn = 2 * Math.PI * number / Math.max(1, fresh.length - (isFirst ? 1 : 0));
+        const far = isFirst ? (number === 0 ? 0 : number % 2 ? 1 : 0.58) : 0.7;
+        cy.add({ group: "nodes", data: { id: node.uri, name: (node.has_sound ? "♪ " : "") + node.name.slice(0, 80),
+          ...(node.picture ? { picture: "/thumb/" + pathOf(node.picture.path) } : {}) },
+          position: { x: middle.x + far * 620 * Math.cos(turn), y: middle.y + far * 340 * Math.sin(turn) } });
+      });
+      for (const edge of around.edges) {
+        if (cy.getElementById(edge.uri).empty()) {
+          cy.add({ group: "edges", data: { id: edge.uri, source: edge.source, target: edge.target, type: edge.type,
+            label: edge.label, weight: edge.weight, shown: edge.media.length > 0 } });
+        }
+      }
+    });
+    cy.getElementById(around.centre).addClass("grown");
+    const moved = { name: "cose", animate: !still, animationDuration: 500, randomize: false, nodeRepulsion: () => 400000,
+      idealEdgeLength: () => 150, nodeOverlap: 40, gravity: 0.15, initialTemp: 60 };
+    cy.layout({ ...(isFirst ? { name: "preset" } : moved), fit: true, padding: 40 }).run();
+    say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + (around.left_out ? `; ${around.left_out} of ${cy.getElementById(around.centre).data("name")} are not shown` : ""));
+    place.dataset.nodes = cy.nodes().length;
+  };
+  const types = () => {
+    const boxes = [...form.querySelectorAll("input[type=checkbox]")];
+    const on = boxes.filter((box) => box.checked);
+    return on.length === boxes.length ? "" : on.map((box) => box.value).join(" ") || "-";
+  };
+  const grow = async (concept) => {
+    const asked = new URLSearchParams({ concept, types: types(), weight: form.elements.weight.value || "0",
+      nodes: cy.nodes().empty() ? "24" : "10", known: cy.nodes().map((node) => node.id()).join(" ").slice(0, 6000) });
+    const answer = await fetch(`/api/graph?${asked}`);
+    if (!answer.ok) { say("It cannot be shown now."); return; }
+    add((await answer.json()).around);
+    cy.getElementById(place.dataset.concept).addClass("centre");
+  };
+  const begin = () => { cy.elements().remove(); grow(place.dataset.concept); };
+  const save = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const svg = () => {
+    const box = cy.elements().boundingBox();
+    const text = (value) => value.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
+    const lines = cy.edges().map((edge) => {
+      const a = edge.source().position(), b = edge.target().position();
+      return `<line x1="${a.x}" y1="${a.y}" x2="${b.x}" y2="${b.y}" stroke="#999"/><text x="${(a.x + b.x) / 2}" y="${(a.y + b.y) / 2}" font-size="10" fill="#666" text-anchor="middle">${text(edge.data("label"))}</text>`;
+    });
+    const dots = cy.nodes().map((node) => {
+      const p = node.position(), r = node.width() / 2;
+      return `<circle cx="${p.x}" cy="${p.y}" r="${r}" fill="#eee" stroke="#888"/><text x="${p.x}" y="${p.y + r + 14}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
+    });
+    return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif">${lines.join("")}${dots.join("")}</svg>`;
+  };
+  let last = null;
+  cy.on("tap", "node", (event) => {
+    const id = event.target.id();
+    if (last && last.id === id && event.timeStamp - last.time < 400) { location.href = pathOf(id); return; }
+    last = { id, time: event.timeStamp };
+    grow(id);
+  });
+  form.addEventListener("change", begin);
+  form.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
+  document.getElementById("again").addEventListener("click", begin);
+  document.getElementById("png").addEventListener("click", async () => save(await cy.png({ output: "blob-promise", full: true, scale: 2, bg: colour("--card") }), "graph.png"));
+  document.getElementById("svg").addEventListener("click", () => save(new Blob([svg()], { type: "image/svg+xml" }), "graph.svg"));
+  window.picture = cy;
+  begin();
+});
