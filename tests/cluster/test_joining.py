@@ -12,7 +12,7 @@ from tests.cluster.test_strangers import DOG, PET
 from tests.support.nats_server import VERSIONS, NatsServer, running_nats
 from tests.support.office import Office, Stranger, page_result, until
 from tools.cluster import nodes, roster, task_queue
-from tools.cluster.messages import Refused, Welcome
+from tools.cluster.messages import Refused, Wait, Welcome
 from tools.cluster.subjects import WHO, next_tasks
 from tools.errors import UsageError
 
@@ -90,8 +90,8 @@ def test_two_processes_with_one_key_are_one_too_many(
 ) -> None:
     alpha.join()
     with Stranger(server, "alpha", "second") as second:
-        refused = second.introduce()
-        assert isinstance(refused, Refused) and "another process uses the key" in refused.reason
+        wait = second.introduce()
+        assert isinstance(wait, Wait) and "another process uses the key" in wait.reason
         monkeypatch.setattr(roster, "SILENT_S", 0.1)
         time.sleep(0.2)  # the first has fallen silent
         assert isinstance(second.introduce(), Welcome)

@@ -8,26 +8,24 @@ from pathlib import Path
 
 from tests.support.command import ROOT, clean_environment
 
-FORBIDDEN = ("nats", "cryptography", "nkeys", "tools.cluster.bus", "tools.cluster.nodes")
+ROOM = ("bus", "nodes", "node", "desk", "roster", "task_queue", "certificates", "key_folder")
+FORBIDDEN = ("nats", "cryptography", *(f"tools.cluster.{name}" for name in ROOM))
 MAIN = """
 import sys
-class Nobody:
-    def find_spec(self, name, path=None, target=None):
-        if any(name == each or name.startswith(each + ".") for each in {forbidden!r}):
-            raise ImportError(f"{{name}} was asked for, and there is no cluster")
-sys.meta_path.insert(0, Nobody())
+def refuse(event, arguments):  # whoever only looks whether it is installed imports nothing
+    if event == "import" and arguments[0] in {forbidden!r}:
+        raise ImportError(f"{{arguments[0]}} is imported, and there is no cluster")
+sys.addaudithook(refuse)
 sys.path.insert(0, {root!r})
 sys.argv = ["main.py", *{words!r}]
 from main import main
 code = main(sys.argv[1:])
-cluster = sorted(name for name in sys.modules if name.startswith(("nats", "tools.cluster.")))
-print("LOADED", *cluster)
 sys.exit(code)
 """
 
 
 def test_a_harvest_of_one_machine_loads_nothing_of_it(tmp_path: Path) -> None:
-    words = ("--sample", "-q", "--state", "s", "--media", "m", "--processes", "0")
+    words = ("--sample", "-q", "--limit", "2", "--state", "s", "--media", "m")
     program = MAIN.format(forbidden=FORBIDDEN, root=str(ROOT), words=words)
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -38,5 +36,3 @@ def test_a_harvest_of_one_machine_loads_nothing_of_it(tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    loaded = done.stdout.partition("LOADED")[2].split()
-    assert loaded == [], "not a module of the room either"

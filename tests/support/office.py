@@ -31,6 +31,7 @@ from tools.cluster.messages import (
     Pulse,
     Refused,
     Result,
+    Wait,
     Welcome,
     Work,
 )
@@ -138,6 +139,7 @@ class Stranger:
 
     def __init__(self, server: NatsServer, name: str = "alpha", session: str = "") -> None:
         self.name, self.session = name, session or f"session-{name}"
+        self.home = f"home of {self.session}"
         self.bus = Bus(server.join(name))
         self.heard: SimpleQueue[Message] = SimpleQueue()
         self.tasks: SimpleQueue[tuple[Work, str]] = SimpleQueue()
@@ -174,9 +176,9 @@ class Stranger:
 
     def introduce(self, **other: Any) -> Message:
         """What it is told."""
-        own = Introduction(FORMAT, VERSION, program_digest(), self.session, {}, time.time())
-        self.say(own._replace(**other))
-        return self.hear(Welcome, Refused)
+        own = Introduction(FORMAT, VERSION, program_digest(), self.session, self.home, {}, 0.0)
+        self.say(own._replace(clock=time.time())._replace(**other))
+        return self.hear(Welcome, Wait, Refused)
 
     def join(self, places: int = 4, **by_stage: int) -> Agreed:
         assert isinstance(self.introduce(), Welcome)

@@ -20,6 +20,7 @@ from ..errors import HarvestError, Unavailable, UsageError
 from .abroad import Abroad
 from .bus import Bus, packed, unpacked
 from .grants import Grants
+from .lines import Lines
 from .messages import (
     Again,
     Answered,
@@ -27,6 +28,7 @@ from .messages import (
     Back,
     Found,
     Goodbye,
+    Hold,
     Introduction,
     Message,
     Noted,
@@ -57,6 +59,7 @@ MOST_FAULTS = 100
 WHO_S = 5.0
 DEADLINE_S = 60.0  # of a request that a silent node may have under way
 LONGEST_LINE = 2000
+NO_LINE = "all its requests fail while those of others are answered: its names or its connection"
 
 
 class Office(Protocol):
@@ -84,6 +87,7 @@ class Desk:
         self._reception = Reception(roster, abroad, level)
         self._inbox: SimpleQueue[tuple[str, bytes] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="desk", daemon=True)
+        self._lines = Lines()
         self._silent: set[str] = set()
         self._given_back: list[tuple[float, Callable[[], None]]] = []
 
@@ -207,9 +211,21 @@ class Desk:
             self._office.tell(node, Unknown(pulse.session))
             return
         self._office.heard_of(node)
+        self._look_at_line(node)
         if is_changed:
             self._come(node)
             self._office.changed()
+
+    def _look_at_line(self, node: str) -> None:
+        seen = self._roster[node]
+        if seen is None:
+            return
+        failed = seen.number("failed_names") + seen.number("failed_connections")
+        pause = self._lines.heard(node, seen.number("requests"), failed)
+        if pause is not None:
+            logger.warning("node %s is held for %.0f s: %s", node, pause, NO_LINE)
+            for stage in seen.agreed:
+                self._office.tell(node, Hold(stage, pause, NO_LINE))
 
     def _offer(self, node: str, offer: Offer) -> None:
         self._office.welcome(node)

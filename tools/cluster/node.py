@@ -199,8 +199,8 @@ class Node:
 
     def _pulse(self, work: Engagement) -> Pulse:
         places = {} if self.is_draining else work.open_places()
-        sight: Table = {**self._beside.sight(), "held": work.held}
-        traffic = None if work.staff.traffic is None else work.staff.traffic.drained()
+        traffic = work.traffic()
+        sight: Table = {**self._beside.sight(), **work.line.sight(), "held": work.held}
         return Pulse(self._session, list(work.tokens()), dict(places), sight, traffic)
 
     def _heard(self, item: Item) -> None:
