@@ -237,7 +237,7 @@ class NodeTroubles:
 def _trouble(each: Node) -> str:
     if each.since is None and each.heard and time.time() - each.heard > SILENT_S:
         return f"it was last heard {(time.time() - each.heard) / 60:.0f} minutes ago"
-    return each.refused or each.held if each.since is not None else ""
+    return each.refused or (each.held if each.since is not None else "")
 
 
 def stacks() -> list[str]:

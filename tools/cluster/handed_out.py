@@ -77,6 +77,12 @@ class HandedOut:
             return None
         return known[1] if known[0] == node else "stale"
 
+    def forget_verdicts(self, node: str) -> None:
+        """What it was told counts no more: its files were given up."""
+        with self._lock:
+            for token in [token for token, known in self._verdicts.items() if known[0] == node]:
+                del self._verdicts[token]
+
     def take_unbegun(self, stage: str, in_hand: Collection[int]) -> list[Task]:
         """Those that no node says it has, and whose result has not come: they are here no more."""
         with self._lock:

@@ -234,6 +234,11 @@ class NodeExecutor:
         """It takes no more, and leaves when it has done what it has."""
         self.tell(node, Drain())
 
+    def forget(self, node: str) -> None:
+        """It never comes back; should it, what it has counts for nothing."""
+        self._out.forget_verdicts(node)
+        self.changed()
+
     def is_open(self, token: int) -> bool:
         """Does anybody wait for what becomes of it?"""
         return self._out.is_open(token)

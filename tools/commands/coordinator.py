@@ -31,7 +31,7 @@ def obey(state: Path, harvest: Harvest, nodes: NodeExecutor) -> None:
             nodes.drain(name)
             continue
         harvest.at_quiet_point(partial(_forget, name, harvest))
-        nodes.changed()
+        nodes.forget(name)
 
 
 def _forget(name: str, harvest: Harvest) -> None:
