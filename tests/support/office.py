@@ -31,6 +31,7 @@ from tools.cluster.messages import (
     Pulse,
     Refused,
     Result,
+    Wait,
     Welcome,
     Work,
 )
@@ -174,9 +175,10 @@ class Stranger:
 
     def introduce(self, **other: Any) -> Message:
         """What it is told."""
-        own = Introduction(FORMAT, VERSION, program_digest(), self.session, {}, time.time())
+        who = self.session, self.session
+        own = Introduction(FORMAT, VERSION, program_digest(), *who, {}, time.time())
         self.say(own._replace(**other))
-        return self.hear(Welcome, Refused)
+        return self.hear(Welcome, Wait, Refused)
 
     def join(self, places: int = 4, **by_stage: int) -> Agreed:
         assert isinstance(self.introduce(), Welcome)
