@@ -139,6 +139,7 @@ class Stranger:
 
     def __init__(self, server: NatsServer, name: str = "alpha", session: str = "") -> None:
         self.name, self.session = name, session or f"session-{name}"
+        self.home = f"home of {self.session}"
         self.bus = Bus(server.join(name))
         self.heard: SimpleQueue[Message] = SimpleQueue()
         self.tasks: SimpleQueue[tuple[Work, str]] = SimpleQueue()
@@ -175,9 +176,8 @@ class Stranger:
 
     def introduce(self, **other: Any) -> Message:
         """What it is told."""
-        who = self.session, self.session
-        own = Introduction(FORMAT, VERSION, program_digest(), *who, {}, time.time())
-        self.say(own._replace(**other))
+        own = Introduction(FORMAT, VERSION, program_digest(), self.session, self.home, {}, 0.0)
+        self.say(own._replace(clock=time.time())._replace(**other))
         return self.hear(Welcome, Wait, Refused)
 
     def join(self, places: int = 4, **by_stage: int) -> Agreed:

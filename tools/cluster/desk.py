@@ -7,16 +7,20 @@ goes on with it is sent away.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
+from socket import gethostname
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import HarvestError
+from ..base.text import plain
+from ..errors import HarvestError, Unavailable, UsageError
 from .abroad import Abroad
 from .bus import Bus, packed, unpacked
 from .grants import Grants
+from .lines import Lines
 from .messages import (
     Again,
     Answered,
@@ -24,6 +28,7 @@ from .messages import (
     Back,
     Found,
     Goodbye,
+    Hold,
     Introduction,
     Message,
     Noted,
@@ -38,10 +43,11 @@ from .messages import (
     Table,
     Unknown,
 )
+from .names import COORDINATOR
 from .post import IS_OPEN
 from .reception import Reception
 from .roster import Roster
-from .subjects import SAY, TURN, from_node, speaker, to_node
+from .subjects import SAY, TURN, WHO, from_node, is_inbox_of, speaker, to_node
 from .wire import Malformed, decoded, encoded
 
 if TYPE_CHECKING:
@@ -50,8 +56,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_FAULTS = 100
+WHO_S = 5.0
 DEADLINE_S = 60.0  # of a request that a silent node may have under way
 LONGEST_LINE = 2000
+NO_LINE = "all its requests fail while those of others are answered: its names or its connection"
 
 
 class Office(Protocol):
@@ -79,12 +87,32 @@ class Desk:
         self._reception = Reception(roster, abroad, level)
         self._inbox: SimpleQueue[tuple[str, bytes] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="desk", daemon=True)
+        self._lines = Lines()
         self._silent: set[str] = set()
         self._given_back: list[tuple[float, Callable[[], None]]] = []
 
     def open(self) -> None:
-        self._bus.start({from_node("*", SAY): self._said, from_node("*", TURN): self._turn})
+        """UsageError if there is a coordinator already."""
+        self._bus.start({})
+        self._require_alone()
+        self._bus.hear(WHO, self._who)
+        self._bus.hear(from_node("*", SAY), self._said)
+        self._bus.hear(from_node("*", TURN), self._turn)
         self._thread.start()
+
+    def _require_alone(self) -> None:
+        """Two would take each other's tasks out of the queue."""
+        try:
+            other = self._bus.ask(WHO, WHO_S)
+        except Unavailable:
+            other = b"it does not answer now"
+        if other is not None:
+            self._bus.close()
+            raise UsageError(
+                "another harvest works with this cluster "
+                f"({plain(other[:200].decode(errors='replace'))}): stop it, or give this one a "
+                "cluster of its own (cluster.folder, python main.py cluster init)"
+            )
 
     def close(self) -> None:
         self._inbox.put(None)
@@ -107,6 +135,12 @@ class Desk:
         return is_changed
 
     # --- the bus's thread: nothing here waits ----------------------------------------------
+
+    def _who(self, message: Msg) -> None:
+        """Only another coordinator may ask; a node can have tasks delivered here."""
+        if message.subject == WHO and is_inbox_of(COORDINATOR, message.reply):
+            name = f"{self._abroad.job} on {gethostname()}, process {os.getpid()}"
+            self._bus.say(message.reply, name.encode())
 
     def _said(self, message: Msg) -> None:
         if node := speaker(message.subject):
@@ -177,9 +211,21 @@ class Desk:
             self._office.tell(node, Unknown(pulse.session))
             return
         self._office.heard_of(node)
+        self._look_at_line(node)
         if is_changed:
             self._come(node)
             self._office.changed()
+
+    def _look_at_line(self, node: str) -> None:
+        seen = self._roster[node]
+        if seen is None:
+            return
+        failed = seen.number("failed_names") + seen.number("failed_connections")
+        pause = self._lines.heard(node, seen.number("requests"), failed)
+        if pause is not None:
+            logger.warning("node %s is held for %.0f s: %s", node, pause, NO_LINE)
+            for stage in seen.agreed:
+                self._office.tell(node, Hold(stage, pause, NO_LINE))
 
     def _offer(self, node: str, offer: Offer) -> None:
         self._office.welcome(node)

@@ -21,6 +21,7 @@ from ..engine.stage import Done, Task
 from ..errors import Died, HarvestError, Interrupted, RetryLater
 from .bus import LARGEST_UNPACKED, packed
 from .hands import ACK, NOT_ME, Hands, InHand
+from .lines import Line
 from .messages import Message, Result, Table, Welcome, Work
 from .pending import Pending
 from .staff import NodeCarrier, NodeStaff
@@ -56,6 +57,7 @@ class Engagement:
     ) -> None:
         self.welcome, self.staff, self.stop = welcome, staff, stop
         self._is_open, self._hands, self._pending, self._say = is_open, hands, pending, say
+        self.line = Line()
         self._locals = count(1)
         self._lock = Lock()
         self._unanswered: dict[str, Unanswered] = {}
@@ -207,7 +209,7 @@ class Engagement:
             is_done = isinstance(found, Done)
             done = table_of_done(found) if isinstance(found, Done) else None
             error = None if isinstance(found, Done) else table_of_error(found)
-            message = Result(*of, done, error, cargo, self._traffic())
+            message = Result(*of, done, error, cargo, self.traffic())
             packed(encoded(message, LARGEST_UNPACKED))
             if is_done and carrier.keeps_files:
                 self._pending.keep(message)
@@ -218,8 +220,10 @@ class Engagement:
             sentence = f"what it found cannot be sent: {trouble}"
             return Result(*of, None, table_of_error(RetryLater(sentence)), None, None)
 
-    def _traffic(self) -> Table | None:
-        return None if self.staff.traffic is None else self.staff.traffic.drained()
+    def traffic(self) -> Table | None:
+        if self.staff.traffic is None:
+            return None
+        return self.line.counted(self.staff.traffic.drained())
 
     # --- what became of it -----------------------------------------------------------------
 

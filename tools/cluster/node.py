@@ -103,9 +103,8 @@ class Node:
     def run(self, leave: Event, grace_s: float) -> None:
         """Until `leave` is set, the node is drained, or it is refused: that is a UsageError."""
         self.shipments.main_thread = get_ident()
-        self._bus.start(
-            {to_node(self.name): self._told, TO_ALL: self._told, self._hands.subject: self._pulled}
-        )
+        heard = {to_node(self.name): self._told, TO_ALL: self._told}
+        self._bus.start({**heard, self._hands.subject: self._pulled}, leave.wait)
         try:
             while not self._is_over(leave, grace_s):
                 self._tick()
@@ -199,8 +198,8 @@ class Node:
 
     def _pulse(self, work: Engagement) -> Pulse:
         places = {} if self.is_draining else work.open_places()
-        sight: Table = {**self._beside.sight(), "held": work.held}
-        traffic = None if work.staff.traffic is None else work.staff.traffic.drained()
+        traffic = work.traffic()
+        sight: Table = {**self._beside.sight(), **work.line.sight(), "held": work.held}
         return Pulse(self._session, list(work.tokens()), dict(places), sight, traffic)
 
     def _heard(self, item: Item) -> None:

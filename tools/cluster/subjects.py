@@ -21,6 +21,8 @@ STAGES = ("fetch", "extend", "download", "visit", "parse")
 STREAM_SUBJECTS = ("sheaf.task.*", "sheaf.at.*.*")
 TO_ALL = "sheaf.all"
 FROM_ANY = "sheaf.from.*.>"
+WHO = "sheaf.who"
+"""Where a coordinator asks whether there is another one."""
 
 
 class Permissions(NamedTuple):

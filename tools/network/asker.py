@@ -29,6 +29,7 @@ from .trouble import (
     is_the_proxys,
     root_of,
     shown,
+    why_of,
 )
 from .wire import NotConnected, Patience, wire_to
 
@@ -54,6 +55,7 @@ class Asker:
             was_asked = False
             raise GiveUp(f"no web address: {shown(request.url)}") from error
         except (NotConnected, *NETWORK_ERRORS) as error:
+            exchange.failure = why_of(error)
             raise self._trouble(host, proxy, error) from error
         except GiveUp as error:
             was_asked = isinstance(error, NoUse)  # else the guard let nobody ask

@@ -42,7 +42,7 @@ from .rests import Trouble
 from .routes import DeadlineAdapter
 from .settings import HttpSettings
 from .traffic import Traffic
-from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown
+from .trouble import NETWORK_ERRORS, NO_ADDRESSES, cause_of, root_of, shown, why_of
 from .wire import NotConnected, Patience, Ready, wire_to
 
 __all__ = ["Answer", "Asking", "Client", "Exchange", "user_agent"]
@@ -240,7 +240,7 @@ class Client:
             was_asked = False
             raise GiveUp(f"no web address: {shown(asking.url)}") from error
         except (NotConnected, *NETWORK_ERRORS) as error:
-            exchange.status = 0
+            exchange.status, exchange.failure = 0, why_of(error)
             if getattr(root_of(error), "errno", None) in NO_FILES:
                 was_asked = False
                 raise Unavailable(

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from ..proxy import without_password
-from .trouble import shown
+from .trouble import Why, shown
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +18,7 @@ class Exchange:
     size: int = 0
     sent: int = 0
     seconds: float = 0.0
+    failure: Why | None = None  # why there was no answer
 
     def tell(self, method: str, url: str, proxy: str | None) -> None:
         if logger.isEnabledFor(logging.DEBUG):

@@ -12,20 +12,24 @@ from threading import Lock
 from typing import Any
 
 from .exchange import Exchange
+from .trouble import Why
 
 MOST_HOSTS = 10_000  # by name, between two looks; the rest is counted together
 OTHERS = "other hosts"
+MOST_AT_ONCE = 2**44  # of bytes, between two looks; sums of it are still numbers of a database
+LONGEST_HOST = 300
 
 
 class Traffic:
-    """`requests`, `sent` and `bytes` (of requests, of bodies that came) and `classes` (of answers:
-    2xx, 4xx, none) count from the beginning."""
+    """`requests`, `sent` and `bytes` (of requests, of bodies that came), `classes` (of answers:
+    2xx, 4xx, none) and `failures` (why there was none) count from the beginning."""
 
     def __init__(self) -> None:
         self.requests = 0
         self.bytes = 0
         self.sent = 0
         self.classes: Counter[str] = Counter()
+        self.failures: Counter[Why] = Counter()
         self._hosts: dict[str, tuple[int, int]] = {}
         self._lock = Lock()
 
@@ -35,6 +39,8 @@ class Traffic:
             self.bytes += exchange.size
             self.sent += exchange.sent
             self.classes[f"{exchange.status // 100}xx" if exchange.status else "none"] += 1
+            if exchange.failure is not None:
+                self.failures[exchange.failure] += 1
             self._add(exchange.host, 1, exchange.size)
 
     def take(self) -> Mapping[str, tuple[int, int]]:
@@ -50,9 +56,11 @@ class Traffic:
             if not self.requests:
                 return None
             sums = {"requests": self.requests, "bytes": self.bytes, "sent": self.sent}
-            table = {**sums, "classes": dict(self.classes), "hosts": self._hosts}
+            failures = {why.value: number for why, number in self.failures.items()}
+            kinds = {"classes": dict(self.classes), "failures": failures}
+            table = {**sums, **kinds, "hosts": self._hosts}
             self.requests = self.bytes = self.sent = 0
-            self.classes, self._hosts = Counter(), {}
+            self.classes, self.failures, self._hosts = Counter(), Counter(), {}
             return table
 
     def merge(self, table: Mapping[str, Any]) -> None:
@@ -60,7 +68,8 @@ class Traffic:
         try:
             sums = [_count(table[name]) for name in ("requests", "bytes", "sent")]
             classes = {str(name): _count(number) for name, number in table["classes"].items()}
-            hosts = {str(host): (_count(a), _count(b)) for host, (a, b) in table["hosts"].items()}
+            failures = {Why(name): _count(number) for name, number in table["failures"].items()}
+            hosts = {_host(host): (_count(a), _count(b)) for host, (a, b) in table["hosts"].items()}
         except (KeyError, TypeError, AttributeError):
             raise ValueError("no traffic") from None
         with self._lock:
@@ -68,6 +77,7 @@ class Traffic:
             self.bytes += sums[1]
             self.sent += sums[2]
             self.classes.update(classes)
+            self.failures.update(failures)
             for host, (requests, size) in hosts.items():
                 self._add(host, requests, size)
 
@@ -79,6 +89,12 @@ class Traffic:
 
 
 def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= MOST_AT_ONCE:
         raise ValueError("no traffic")
     return value
+
+
+def _host(name: object) -> str:
+    if not isinstance(name, str) or len(name) > LONGEST_HOST:
+        raise ValueError("no traffic")
+    return name

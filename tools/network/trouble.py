@@ -71,9 +71,14 @@ class NoUse(GiveUp):
 
 def failure(host: str, error: BaseException) -> NoAnswer | NoUse:
     """What the network said, as what to do next."""
-    why = _why(root_of(error))
+    why = why_of(error)
     kind = NoUse if why in FOR_GOOD else NoAnswer
     return kind(f"{host}: {why} ({cause_of(error)})", why)
+
+
+def why_of(error: BaseException) -> Why:
+    """Whatever stands between it and what has happened."""
+    return _why(root_of(error))
 
 
 def _why(error: BaseException) -> Why:
