@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import nats
 import zstandard
 
-from ..errors import Unavailable, Unreachable, UsageError
+from ..errors import Unavailable, Unreachable
 from .join_file import Join, host_and_port, tls_of
 from .subjects import inbox_prefix
 from .wire import LARGEST, Malformed
@@ -40,6 +40,7 @@ LARGEST_UNPACKED = 6 * LARGEST
 PLAIN, PACKED = b"\0", b"\1"
 
 T = TypeVar("T")
+GivesUp = Callable[[float], bool]
 
 
 def at_once(_seconds: float) -> bool:
@@ -71,11 +72,9 @@ class Bus:
     def is_connected(self) -> bool:
         return self._client is not None and self._client.is_connected
 
-    def start(
-        self, heard: Mapping[str, Heard], gives_up: Callable[[float], bool] = at_once
-    ) -> None:
-        """Connect, and hear what is said on these subjects. Unreachable if it does not let us in, or
-        if there is no server; but then `gives_up` is asked first, which waits so many seconds."""
+    def start(self, heard: Mapping[str, Heard], gives_up: GivesUp = at_once) -> None:
+        """Connect, and hear what is said on these subjects. Unreachable if it does not let us in,
+        or if there is no server; but then `gives_up` is asked, which waits so many seconds."""
         logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of every end by TLS
         self._thread.start()
         while True:
@@ -240,7 +239,7 @@ def _callback(tell: Heard) -> Callable[[Msg], Coroutine[Any, Any, None]]:
 def _is_refusal(error: BaseException | None) -> bool:
     """It is there, and does not let us in, or is not the one our key is for."""
     while error is not None:
-        if isinstance(error, nats.errors.AuthorizationError | ssl.SSLError | UsageError):
+        if isinstance(error, nats.errors.AuthorizationError | ssl.SSLCertVerificationError):
             return True
         error = error.__cause__ or error.__context__
     return False
