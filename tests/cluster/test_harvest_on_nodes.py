@@ -69,3 +69,15 @@ def test_it_ends_as_without_nodes(cluster: Cluster, alone: Essence) -> None:
         assert list(cluster.places(name).media.glob("*/*")), "both have worked"
     owners = custody(cluster)
     assert set(owners) == {"alpha", "beta"}
+
+
+def test_a_node_waits_for_a_server_that_is_not_there_yet(
+    cluster: Cluster, server: NatsServer, alone: Essence
+) -> None:
+    server.kill()
+    cluster.start_node("alpha", "--once")
+    cluster.wait_for("alpha", "it is tried again")
+    server.start()
+    assert cluster.run("-q") == 0, cluster.log("coordinator")
+    assert differences(alone, cluster.essence(["alpha"])) == []
+    assert cluster.processes["alpha"].wait(30) == 0, cluster.log("alpha")

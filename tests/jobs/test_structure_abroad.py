@@ -160,7 +160,7 @@ def test_who_has_another_script_by_now_is_held_and_the_task_goes_to_others(scene
     message = scene.parsed(task)
     assert message.error is not None
     error = error_of(message.error)
-    meant, hold = Scope(Roster()).judged("alpha", "parse", error)
+    meant, hold = Scope(Roster()).judged("alpha", task, error)
     assert isinstance(meant, Interrupted)
     assert isinstance(hold, Hold) and hold.seconds == HELD_S and "copy the file" in hold.reason
     (scene.there / "own.py").write_text(SCRIPT + "# edited\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
@@ -32,12 +33,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONNECT_S, CALL_S = 10.0, 20.0
+AGAIN_S = 3.0  # until a server that is not there is looked for again
 PING_S = 2
 LARGE = 100_000  # bytes: worth packing
 LARGEST_UNPACKED = 6 * LARGEST
 PLAIN, PACKED = b"\0", b"\1"
 
 T = TypeVar("T")
+GivesUp = Callable[[float], bool]
+
+
+def at_once(_seconds: float) -> bool:
+    """Who does not wait for a server."""
+    return True
+
+
 Heard = Callable[["Msg"], None]
 
 
@@ -62,21 +72,29 @@ class Bus:
     def is_connected(self) -> bool:
         return self._client is not None and self._client.is_connected
 
-    def start(self, heard: Mapping[str, Heard]) -> None:
-        """Connect, and hear what is said on these subjects. Unreachable if there is no server, or
-        it does not let us in."""
+    def start(self, heard: Mapping[str, Heard], gives_up: GivesUp = at_once) -> None:
+        """Connect, and hear what is said on these subjects. Unreachable if it does not let us in,
+        or if there is no server; but then `gives_up` is asked, which waits so many seconds."""
         logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of every end by TLS
         self._thread.start()
-        try:
-            self.call(self._connect(heard), CONNECT_S + 5)
-        except Exception as error:
-            self.close()
-            place = host_and_port(self._join.address, self._join.port)
-            reason = str(error) or type(error).__name__
-            raise Unreachable(
-                f"the cluster's server at {place} cannot be reached ({reason}): start it with "
-                "scripts/nats start, and look whether its address and this key are still right"
-            ) from error
+        while True:
+            try:
+                self.call(self._connect(heard), CONNECT_S + 5)
+                return
+            except Exception as error:
+                trouble = self._unreachable(error)
+                if _is_refusal(error) or gives_up(AGAIN_S):
+                    self.close()
+                    raise trouble from error
+                logger.warning("%s; it is tried again", trouble)
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        place = host_and_port(self._join.address, self._join.port)
+        reason = str(error) or type(error).__name__
+        return Unreachable(
+            f"the cluster's server at {place} cannot be reached ({reason}): start it with "
+            "scripts/nats start, and look whether its address and this key are still right"
+        )
 
     def say(self, subject: str, content: bytes, reply: str = "") -> None:
         """From any thread. Those that are said together travel together."""
@@ -216,6 +234,15 @@ def _callback(tell: Heard) -> Callable[[Msg], Coroutine[Any, Any, None]]:
             logger.exception("the bus: %s", message.subject)
 
     return heard
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """It is there, and does not let us in, or is not the one our key is for."""
+    while error is not None:
+        if isinstance(error, nats.errors.AuthorizationError | ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _note_failure(task: asyncio.Task[None]) -> None:

@@ -103,9 +103,8 @@ class Node:
     def run(self, leave: Event, grace_s: float) -> None:
         """Until `leave` is set, the node is drained, or it is refused: that is a UsageError."""
         self.shipments.main_thread = get_ident()
-        self._bus.start(
-            {to_node(self.name): self._told, TO_ALL: self._told, self._hands.subject: self._pulled}
-        )
+        heard = {to_node(self.name): self._told, TO_ALL: self._told}
+        self._bus.start({**heard, self._hands.subject: self._pulled}, leave.wait)
         try:
             while not self._is_over(leave, grace_s):
                 self._tick()

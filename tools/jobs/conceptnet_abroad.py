@@ -55,16 +55,16 @@ def abroad_of(job: ConceptnetJob, settings: Settings, graph: Graph, wanted: Filt
     return Abroad(
         job.harvest_id,
         job.description.name,
-        setup_of(settings),
+        _setup_of(settings),
         cargoes,
         limits if isinstance(limits, Limits) else None,
         job.client.traffic,
         keys={"extend": sorted(settings.extend.keys)},
-        advice=advice(settings, cargoes),
+        advice=_advice(settings, cargoes),
     )
 
 
-def advice(settings: Settings, stages: Iterable[str]) -> list[str]:
+def _advice(settings: Settings, stages: Iterable[str]) -> list[str]:
     """Where more nodes cannot make anything faster."""
     limits = merged(catalogue.limits(settings.extend), settings.http.limits)
     found = []
@@ -84,7 +84,7 @@ def advice(settings: Settings, stages: Iterable[str]) -> list[str]:
     return found
 
 
-def setup_of(settings: Settings) -> dict[str, Any]:
+def _setup_of(settings: Settings) -> dict[str, Any]:
     """Keys, proxies and the way to the receiving node are each node's own."""
     table = table_of(settings)
     found = {name: table[name] for name in TRAVEL if name in table}

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..transport import Transport
 
 
-def settings_of(name: str, setup: Mapping[str, Any], own: Settings) -> Settings:
+def _settings_of(name: str, setup: Mapping[str, Any], own: Settings) -> Settings:
     """The harvest's, with what is this node's own. It ships under its own name."""
     theirs = build(Settings(), setup["settings"])
     transport = replace(own.transport, sender=own.transport.sender or name)
@@ -77,7 +77,7 @@ def client_there(settings: Settings, post: Post, stop: Event) -> Client:
 
 def staff_of(name: str, own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     """Of the node of this name."""
-    settings = settings_of(name, welcome.setup, own)
+    settings = _settings_of(name, welcome.setup, own)
     opened = ExitStack()
     client = client_there(settings, post, stop)
     opened.callback(client.close)

@@ -56,11 +56,11 @@ def abroad_of(
     return Abroad(
         job.harvest_id,
         job.description.name,
-        setup_of(settings, crawl),
+        _setup_of(settings, crawl),
         {STAGE: DownloadCargo(checks, HostReports(hosts), questions, traps)},
         traffic=job.client.traffic,
         questions=questions.all(),
-        advice=advice(settings),
+        advice=_advice(settings),
     )
 
 
@@ -74,7 +74,7 @@ def require_no_secrets(settings: Settings) -> None:
             )
 
 
-def setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
+def _setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
     """Proxies are each node's own."""
     table = table_of(settings)
     return {
@@ -88,7 +88,7 @@ def setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
     }
 
 
-def advice(settings: Settings) -> list[str]:
+def _advice(settings: Settings) -> list[str]:
     """Where more nodes cannot make anything faster."""
     delay_s = settings.pages.delay_s
     if not delay_s:

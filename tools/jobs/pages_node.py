@@ -37,7 +37,7 @@ from .pages_questions import AskedRules, AskedTable
 
 def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     setup = welcome.setup
-    settings = settings_of(setup, own)
+    settings = _settings_of(setup, own)
     hosts, client = NodeHosts(stop), crawling_client(settings, setup["trusted"], stop)
     carrier = TravelCarrier(Luggage(setup["extracts"]).packed, hosts)
     download = worker_of(settings, client, hosts, AskedTable(post, stop), setup["plain"])
@@ -51,7 +51,7 @@ def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeSt
     )
 
 
-def settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
+def _settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
     """The crawl's way to ask, with what is this node's own."""
     theirs = build(Settings(), setup["settings"])
     places = own.cluster.threads or theirs.pages.download_workers

@@ -130,7 +130,7 @@ def only(wanted: Any) -> Check:
     return check
 
 
-def moment(value: Any) -> str:
+def a_moment(value: Any) -> str:
     told: str = like(MOMENT)(value)
     datetime.fromisoformat(told)
     return told
@@ -175,7 +175,7 @@ status, short = whole(100, 999), text(LONGEST)
 CHECKS: Mapping[type[Any], Mapping[str, Check]] = {
     Fetched: {
         "url": url,
-        "fetched_at": moment,
+        "fetched_at": a_moment,
         "address": address,
         "status": maybe(status),
         "content_type": maybe(short),
@@ -189,9 +189,9 @@ CHECKS: Mapping[type[Any], Mapping[str, Check]] = {
         "captures": only([]),
         "final": flag,
         "links": many(link),
-        "stale_before": maybe(moment),
+        "stale_before": maybe(a_moment),
     },
-    Unchanged: {"url": url, "fetched_at": moment, "captures": only([])},
+    Unchanged: {"url": url, "fetched_at": a_moment, "captures": only([])},
     Analysed: {
         "url": url,
         "links": many(link),
@@ -206,9 +206,9 @@ CHECKS: Mapping[type[Any], Mapping[str, Check]] = {
         "url": url,
         "remark": short,
         "status": maybe(status),
-        "fetched_at": maybe(moment),
+        "fetched_at": maybe(a_moment),
         "captures": only([]),
-        "stale_before": maybe(moment),
+        "stale_before": maybe(a_moment),
     },
     Controlled: {"url": url, "children": many(child)},
     Captured: {"captures": only([])},

@@ -44,7 +44,7 @@ _SHADE = bytes(value * _SHADES // 256 for value in range(256))
 _ONE = _LEVELS * len(motif.TONES)  # colours that one motif takes
 
 
-class Sprite(NamedTuple):
+class Stamp(NamedTuple):
     """Numbers of colours, and which pixels have one."""
 
     image: Image.Image
@@ -52,7 +52,7 @@ class Sprite(NamedTuple):
 
 
 class Placed(NamedTuple):
-    sprite: Sprite
+    sprite: Stamp
     x: int
     y: int
 
@@ -130,9 +130,9 @@ def _around(placed: Sequence[Placed]) -> Box:
 
 
 @lru_cache(maxsize=1_024)
-def _sprite(name: str, side: int, first: int) -> Sprite:
+def _sprite(name: str, side: int, first: int) -> Stamp:
     numbers, mask = _toned(name, side)
-    return Sprite(_pixels(first + numbers, "P"), mask)
+    return Stamp(_pixels(first + numbers, "P"), mask)
 
 
 @lru_cache(maxsize=1_024)
