@@ -115,7 +115,7 @@ class Cluster:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env=clean_environment(),
+                env=clean_environment(PYTHONPATH=str(ROOT)),
             )
 
 
