@@ -129,7 +129,8 @@ class Office:
 
 WRITTEN = {
     "uri": "SELECT uri, pool, depth, attempts, priority, note, lane FROM uri ORDER BY uri",
-    **{name: f"SELECT * FROM {name} ORDER BY 1" for name in ("meta", "mark", "custody", "host")},
+    "meta": "SELECT * FROM meta WHERE key != 'lease_run' ORDER BY 1",  # written with a first task
+    **{name: f"SELECT * FROM {name} ORDER BY 1" for name in ("mark", "custody", "host")},
 }
 TIMES = ("tasks ", "us ", "up to ")
 

@@ -163,9 +163,10 @@ class NodeExecutor:
     def finish(self) -> None:
         """All is done: nodes ship what they have. Whoever gets nowhere for a while is not waited
         for; nor is anybody when the user has had enough."""
-        self._say(TO_ALL, Finish())
         left, moved = -1, time.monotonic()
         while waiting := self.roster.unfinished():
+            for each in waiting:  # again and again: one may have come or come back only now
+                self.tell(each.name, Finish())
             now = sum(each.number("waiting_bytes") for each in waiting)
             if now != left:
                 left, moved = now, time.monotonic()

@@ -77,8 +77,9 @@ class NodeLife:
     def finish(self) -> None:
         """What is here goes, by a shipping that begins from now on; a node without a way there has
         finished."""
-        self._is_finishing = self._transport is not None
-        self._is_finished = not self._is_finishing
+        if not self._is_finishing:
+            self._is_finishing = self._transport is not None
+            self._is_finished = not self._is_finishing
 
     def ended(self, is_over: bool) -> None:
         clock, self._clock, self._transport, self._watches = self._clock, None, None, []

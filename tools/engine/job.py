@@ -270,7 +270,7 @@ class Job:
         return None
 
     def lost(self, owners: Sequence[str]) -> None:
-        """Their files are gone with the node that had them: its store holds none of them."""
+        """Their files are gone with a node: its store holds none of them."""
 
     # --- how far it is ---------------------------------------------------------------------
 
