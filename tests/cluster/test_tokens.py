@@ -119,7 +119,7 @@ def test_files_that_were_stored_in_an_earlier_life_are_settled_now(
     tmp_path: Path, server: NatsServer, alpha: Stranger, beta: Stranger
 ) -> None:
     with Office(tmp_path, server) as office:
-        alpha.join()
+        alpha.join(elsewhere=1)
         assert alpha.bring(page_result(5, DOG, PET)) == "settled"
         result = file_result(6, DOG, media_of(DOG))
         assert alpha.bring(result) == "settled"
