@@ -34,7 +34,8 @@ from tools.network.limits import Limit, Limits
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 PLACES, LATENCY_MS = 8, 300.0
-CONCEPTS = {1: 700, 4: 2800}
+CONCEPTS = {1: 700, 4: 2800}  # for rates
+MANY, SHORT_MS = 20_000, 50.0  # for costs: a start is spread over them
 TICKS = 100.0  # of the system's clock, in a second
 TURNS, ASKERS = 2000, 8
 
@@ -55,15 +56,16 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
     for number in range(1, RUNS + 1):
         for nodes, found in costs.items():
             say(f"cluster, run {number}: {nodes} nodes")
-            found.append(harvest(nodes, max(200, round(CONCEPTS[nodes] * scale))))
+            pages = max(200, round(CONCEPTS[nodes] * scale))
+            found.append(harvest(nodes, pages, LATENCY_MS))
     ratios = [four.rate / one.rate for one, four in zip(costs[1], costs[4], strict=True)]
-    four = costs[4]
     ideal = 4 * PLACES / LATENCY_MS * 1000
-    rates = f"{shown([each.rate for each in four])}/s of {ideal:.0f} ideal"
+    rates = f"{shown([each.rate for each in costs[4]])}/s of {ideal:.0f} ideal"
     one = f"{shown([each.rate for each in costs[1]])}/s"
     yield Row("4 nodes / 1 node, 300 ms a page", ratios, "", 2, Bar(">=", 3.6), rates, one)
+    many = [spending(round(MANY * scale), number, say) for number in range(1, RUNS + 1)]
     spent, others, bus, ours, theirs = (
-        [getattr(each, name) for each in four]
+        [getattr(each, name) for each in many]
         for name in ("coordinator", "nodes", "server", "coordinator_mb", "node_mb")
     )
     beside = f"nodes {median(others):.2f} ms, server {median(bus):.2f} ms"
@@ -75,11 +77,16 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
     yield Row("a turn of a shared limit, median", turns, " ms", 2, Bar("<", 2.0), "", "")
 
 
-def harvest(nodes: int, concepts: int) -> Cost:
+def spending(pages: int, number: int, say: Say) -> Cost:
+    say(f"cluster, run {number}: what {pages:,} pages cost")
+    return harvest(4, pages, SHORT_MS)
+
+
+def harvest(nodes: int, concepts: int, latency_ms: float) -> Cost:
     """From the first page to the last, as the coordinator's books say."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="bench-")))
-        words = "--concepts", str(concepts), "--latency", f"{LATENCY_MS:g}"
+        words = "--concepts", str(concepts), "--latency", f"{latency_ms:g}"
         url = stack.enter_context(serving("bench.server", *words))
         server = stack.enter_context(running_nats(folder / "server", NEWEST, NAMES))
         settings = f'source = "{url}"\nseeds = ["{SEED}"]\nreserve_bytes = 0\n'
