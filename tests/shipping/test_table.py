@@ -107,6 +107,18 @@ def not_signed(
     return caplog.text
 
 
+def another_secret(node: Node, sender: Sender) -> str:
+    """Of one of several machines; what is told stands in the log of the node."""
+    (raw(node) / "oak").mkdir()
+    sender.config.write_text(node.settings(volume_mb=0.05, receipt_s=0, sender="oak"))
+    sender.ship()
+    secret = node.folder / "secrets" / "oak"
+    secret.parent.mkdir(mode=0o700)
+    secret.touch(0o600)
+    secret.write_text("which the machine does not have")
+    return receive(node.folder, exit_code=6)
+
+
 def limit(_node: Node, sender: Sender) -> str:
     sentences: list[str] = []
     with closing(Ledger(sender.media)) as ledger:
@@ -127,6 +139,7 @@ CAUSES: dict[str, Callable[..., str]] = {
     "make room there": full,
     "into quarantine": quarantined,
     "is not signed with our secret": not_signed,
+    "is not signed with the secret that its sender has here": another_secret,
     "wait to be shipped, which is the limit": limit,
 }
 

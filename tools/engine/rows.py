@@ -240,7 +240,8 @@ class Register(StateFile):
         (tally,) = self._db.execute("SELECT counts FROM tally").fetchone()
         recorded: dict[str, int] = orjson.loads(tally)
         done = dict.fromkeys((stage.done for stage in self._stages.values()), 0)
-        counts = done | recorded | count_pools(self._db, self.path)
+        in_order_of_life = dict.fromkeys(self.ids, 0)
+        counts = done | recorded | in_order_of_life | count_pools(self._db, self.path)
         if counts != recorded:
             with self.stop_if_unwritable():
                 self._write_tally(counts)

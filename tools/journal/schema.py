@@ -112,8 +112,7 @@ def check_state(db: sqlite3.Connection, path: Path) -> int:
 def count_pools(db: sqlite3.Connection, path: Path) -> dict[str, int]:
     """How many URIs are in each pool, those at work where they wait. In one pass: grouped by pool,
     SQLite would sort all of them first, in memory."""
-    # In the order of a life, which is that of every list of pools.
-    ids = dict(db.execute(f"SELECT name, id FROM pool ORDER BY id <= {FAILED}, id"))
+    ids = dict(db.execute("SELECT name, id FROM pool"))
     sums = ", ".join(f"count(*) FILTER (WHERE pool = {id_})" for id_ in ids.values())
     known, *counts = db.execute(f"SELECT count(*), {sums} FROM uri").fetchone()
     if strays := known - sum(counts):
