@@ -25,7 +25,7 @@ help: ## this list
 	@touch $@
 
 run: .venv/run ## harvest the built-in sample world, offline; or JOB=pages, layers, structure
-	@$(PY) main.py $(JOB) --sample
+	@$(PY) main.py $(JOB) --sample --look
 
 test: .venv/dev ## every test; servers are started by the tests themselves
 	@scripts/test-needs

@@ -30,6 +30,7 @@ class JobOptions(flags.Options):
     verbose: bool
     metrics: int | None
     serve: int | None
+    look: bool
 
 
 class JobCommand:
@@ -69,6 +70,7 @@ class JobCommand:
             metavar="PORT",
             help=f"show how it goes in a browser, live ({PAGE_PORT})",
         )
+        add("--look", action="store_true", help="show that page when it has ended, or say how")
         add("--log-json", action="store_true", help="log lines as JSON")
         flags.add_quiet(parser)
         add("-v", "--verbose", action="store_true", help="log what each worker does")

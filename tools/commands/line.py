@@ -27,7 +27,12 @@ def run(words: Sequence[str]) -> int:
         say(f"sheaf {VERSION}")
         return 0
     options = parsed(words)
-    return int(command(options.verb).run(options))
+    code = int(command(options.verb).run(options))
+    if vars(options).get("look"):
+        from .afterwards import show_page
+
+        show_page(options)
+    return code
 
 
 def script(verb: str, argv: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -74,7 +75,8 @@ def run(options: Options) -> int:
             sys.stderr,
         )
     signal.signal(signal.SIGTERM, _end)
-    page.serve()
+    with suppress(KeyboardInterrupt):  # the usual way to end it
+        page.serve()
     return 0
 
 

@@ -28,6 +28,7 @@ def run_seed_bank(run: Callable[[Any], int], options: Any) -> int:
         with suppress(NothingHarvested):  # what failed is told with its reason
             run(options)
         said += [_verdict(name, load_settings(options))] if not options.dry_run else []
+    options.name = next(iter(TRUTH))  # the one to look at afterwards
     if said and not options.quiet:
         say("\n".join([*said, MORE]))
     return 0

@@ -1,0 +1,79 @@
+"""`--look`: when a harvest has ended its page is opened, or it says how."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import ROOT, clean_environment, run
+from tests.web.scene import PATIENCE_S, Served, wait_for
+
+FLAGS = ("layers", "--sample", "--look")
+
+
+def test_without_a_terminal_it_says_how(tmp_path: Path) -> None:
+    done = run("main.py", *FLAGS, cwd=tmp_path, DISPLAY=":0")
+    assert done.returncode == 0, done.stderr
+    told = re.escape("shows it in a browser, at http://127.0.0.1:8085/")
+    (command,) = re.findall(rf"python main.py (serve --state \S+) {told}\n\Z", done.stdout)
+    assert (tmp_path / command.split()[-1] / "pools.db").exists()
+
+
+@contextmanager
+def at_a_terminal(folder: Path, *flags: str, **environment: str) -> Iterator[list[str]]:
+    """What is printed there, as it comes; ended by Ctrl-C."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), *flags],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=clean_environment(**environment),
+    )
+    os.close(theirs)
+    printed: list[str] = []
+    reading = threading.Thread(target=_read, args=(ours, printed))
+    reading.start()
+    try:
+        yield printed
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
+        reading.join(PATIENCE_S)
+        os.close(ours)
+
+
+def _read(place: int, into: list[str]) -> None:
+    try:
+        while text := os.read(place, 65_536):
+            into.append(text.decode(errors="replace"))
+    except OSError:  # nobody writes any more
+        pass
+
+
+@pytest.mark.timeout(120)
+def test_whoever_has_a_browser_sees_the_page(tmp_path: Path) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {seen}.part && mv {seen}.part {seen}\n')
+    browser.chmod(0o700)
+    screen = {"BROWSER": f"{browser} %s", "DISPLAY": ":0"}
+    with at_a_terminal(tmp_path, *FLAGS, **screen) as printed:
+        wait_for(seen.exists)
+        page = Served(seen.read_text(), tmp_path)
+        assert page.get("/api/status").json["word"] == "ended"
+        assert page.get("/api/status").json["job"] == "layers"
+    assert page.full in "".join(printed)
+    assert "Ctrl-C ends the page" in "".join(printed)
