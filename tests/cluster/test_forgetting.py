@@ -41,8 +41,8 @@ def beta(server: NatsServer) -> Iterator[Stranger]:
 
 
 def both_have_files(alpha: Stranger, beta: Stranger) -> None:
-    alpha.join()
-    beta.join()
+    alpha.join(elsewhere=1)  # they are given nothing, however long this takes
+    beta.join(elsewhere=1)
     assert alpha.bring(page_result(5, DOG, PET)) == "settled"
     assert alpha.bring(page_result(6, PET)) == "settled"
     assert alpha.bring(file_result(7, DOG, media_of(DOG))) == "settled"
@@ -61,7 +61,7 @@ def test_while_the_harvest_runs(
         assert office.pools.pool_of(DOG) in ("to_extend", "on_extend")
         assert office.pools.pool_of(PET) == "finished"
         assert media_of(DOG)[0] not in office.essence()[1], "the graph knows them no more"
-        beta.pulse(fetch=4, extend=4)
+        beta.offer(fetch=4, extend=4)
         while (work := beta.take("extend")).uri != DOG:
             pass
         assert beta.bring(file_result(work.token, DOG, media_of(DOG))) == "settled"

@@ -182,13 +182,13 @@ def begun_with_files(token: int, uri: str) -> Result:
 def test_what_was_begun_with_files_goes_to_their_node(
     office: Office, alpha: Stranger, beta: Stranger
 ) -> None:
-    alpha.join()
-    beta.join()
+    alpha.join(elsewhere=1)
+    beta.join(elsewhere=1)
     assert alpha.bring(page_result(5, DOG)) == "settled"
     assert alpha.bring(begun_with_files(6, DOG)) == "again"
     assert office.pools.custody.numbers() == {"alpha": 1}
-    alpha.pulse(extend=1)
-    beta.pulse(extend=1)
+    alpha.offer(extend=1)
+    beta.offer(extend=1)
     work = alpha.take("own")
     assert (work.stage, work.uri) == ("extend", DOG)
     assert alpha.bring(file_result(work.token, DOG, media_of(DOG))) == "settled"

@@ -183,7 +183,10 @@ class Stranger:
 
     def join(self, places: int = 4, **by_stage: int) -> Agreed:
         assert isinstance(self.introduce(), Welcome)
-        self.say(Offer(self.session, by_stage or {"fetch": places, "extend": places}, {}))
+        return self.offer(**by_stage or {"fetch": places, "extend": places})
+
+    def offer(self, **by_stage: int) -> Agreed:
+        self.say(Offer(self.session, by_stage, {}))
         agreed = self.hear(Agreed)
         assert isinstance(agreed, Agreed)
         return agreed

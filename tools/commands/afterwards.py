@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from ..base.program import as_typed_here, module_command, module_environment
 from ..base.say import say
 from ..journal.reader import look
+from .flags import Options
 from .harvest import PAGE_PORT, load_settings
 
 if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def show_page(options: Namespace) -> None:
+def show_page(options: Options) -> None:
     """In place of this process, if somebody sits before it who has a browser; else only how to,
     as after Ctrl-C."""
     settings = load_settings(options)
