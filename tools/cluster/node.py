@@ -213,10 +213,7 @@ class Node:
             case Welcome():
                 self._welcomed(item)
             case Agreed() if work is not None and item.session == self._session:
-                work.places = {stage: n for stage, n in item.places.items() if isinstance(n, int)}
-                self._next_pulse = 0.0
-                for stage, why in item.refused.items():
-                    logger.warning("we may do nothing of %s: %s", stage, why)
+                self._agreed(work, item)
             case Wait(session, reason) if session == self._session:
                 logger.warning("we wait: %s", reason)
             case Refused(session, reason) if session == self._session:
@@ -243,6 +240,12 @@ class Node:
                 item()
             case _:
                 pass  # from another life, or for one
+
+    def _agreed(self, work: Engagement, agreed: Agreed) -> None:
+        work.places = {stage: n for stage, n in agreed.places.items() if isinstance(n, int)}
+        self._next_pulse = 0.0
+        for stage, why in agreed.refused.items():
+            logger.warning("we may do nothing of %s: %s", stage, why)
 
     def _welcomed(self, welcome: Welcome) -> None:
         if welcome.session != self._session:

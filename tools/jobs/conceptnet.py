@@ -83,19 +83,20 @@ class ConceptnetJob(Job):
         self._adder = Adder(graph, self._book, self.ledger.require)
         self.stages = self.description.stages(settings)
         self.seeds: Sequence[Found] = (Found("fetch", settings.seeds),)
+        self.workers: Mapping[str, Worker] = {"fetch": self._fetching(wanted, ground)}
+        if settings.extend.is_wanted:
+            extender = extender_of(settings, self.client, self.drafts, stop)
+            self.workers = {**self.workers, "extend": extender}
+
+    def _fetching(self, wanted: Filter, ground: str) -> Worker:
+        """Who fetches: a file from end to end, or concept by concept from a source."""
         if self.streamer is not None:
             self.reading = self.streamer.lines
             self.seeds = (Found("fetch", [self.streamer.uri]),)
-            self.workers: Mapping[str, Worker] = {"fetch": self.streamer}
-        else:
-            self.source = self._source(wanted)
-            self.fetcher = Fetcher(self.source, wanted, settings.depth, ground)
-            self.workers = {"fetch": self.fetcher}
-        if settings.extend.is_wanted:
-            self.workers = {
-                **self.workers,
-                "extend": extender_of(settings, self.client, self.drafts, stop),
-            }
+            return self.streamer
+        self.source = self._source(wanted)
+        self.fetcher = Fetcher(self.source, wanted, self._settings.depth, ground)
+        return self.fetcher
 
     @property
     def store(self) -> Adder:

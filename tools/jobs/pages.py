@@ -24,7 +24,6 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
-from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
@@ -41,7 +40,7 @@ from ..pages.store import Store
 from ..pages.table import PageTable
 from ..pages.visit import Visitor
 from ..settings import Settings
-from .pages_asking import crawling_client, download_of, dropped_by, robots_of
+from .pages_asking import crawling_client, download_of, dropped_by, hosts_of, robots_of
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
@@ -74,13 +73,7 @@ class PagesJob(Job):
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
-        self._hosts = Hosts(
-            pages.delay_s,
-            pages.delay_factor,
-            pages.per_host,
-            pages.crawl_delay_cap_s,
-            asks_first=pages.robots == "obey",
-        )
+        self._hosts = hosts_of(settings)
         self.client = crawling_client(settings, crawl.hosts, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
         self._traps = traps = HostTraps(pages.limit_per_host)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
 from ..network.client import Client
+from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.download import Download, Wanted
 from ..pages.keeper import Keeper
@@ -28,6 +29,18 @@ class Lookup(ArchiveLookup, PageLookup, StateLookup, Protocol):
 def dropped_by(names: Sequence[str]) -> DropParameters:
     """Parameters that do not make another page; those of the settings besides the usual ones."""
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
+
+
+def hosts_of(settings: Settings) -> Hosts:
+    """Who may be asked when; a host's robots.txt comes first, if it is to be obeyed."""
+    pages = settings.pages
+    return Hosts(
+        pages.delay_s,
+        pages.delay_factor,
+        pages.per_host,
+        pages.crawl_delay_cap_s,
+        asks_first=pages.robots == "obey",
+    )
 
 
 def crawling_client(settings: Settings, trusted: Collection[str], stop: Event) -> Client:
