@@ -40,7 +40,7 @@ from ..pages.store import Store
 from ..pages.table import PageTable
 from ..pages.visit import Visitor
 from ..settings import Settings
-from .pages_asking import crawling_client, download_of, dropped_by, hosts_of, robots_of
+from .pages_asking import crawled_hosts, crawling_client, download_of, dropped_by, robots_of
 from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
@@ -73,7 +73,7 @@ class PagesJob(Job):
         origin = Origin(crawl.id, settings.http.contact, pages.robots)
         size = int(pages.archive_file_mb * 1e6)
         self._archive = Archive(pages.archive, origin, max_file_bytes=size)
-        self._hosts = hosts_of(settings)
+        self._hosts = crawled_hosts(settings)
         self.client = crawling_client(settings, crawl.hosts, stop)
         scope = Scope.of(pages.scope, crawl.seeds, pages.include, pages.exclude)
         self._traps = traps = HostTraps(pages.limit_per_host)

@@ -31,7 +31,7 @@ def dropped_by(names: Sequence[str]) -> DropParameters:
     return DropParameters.named("utm_*", *SESSIONS, *CLICKS, *names) if names else DEFAULT
 
 
-def hosts_of(settings: Settings) -> Hosts:
+def crawled_hosts(settings: Settings) -> Hosts:
     """Who may be asked when; a host's robots.txt comes first, if it is to be obeyed."""
     pages = settings.pages
     return Hosts(
