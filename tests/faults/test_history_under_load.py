@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ LOOKS, PROCESSES = 1000, 3
 
 @pytest.fixture
 def harvest(tmp_path: Path) -> Iterator[Process]:
-    with World(LINES, latency=0.01) as world:
+    with World(LINES, latency=0.1) as world:  # it must not end before the last look
         words = main_py(*harvest_flags(tmp_path, world.url, SEED, "--fetch-workers", 16))
         with Process(tmp_path / "said", words) as process:
             wait_until((tmp_path / "state" / "pools.db").exists, "the state")
@@ -31,7 +32,19 @@ def harvest(tmp_path: Path) -> Iterator[Process]:
 def test_a_thousand_looks_see_one_moment_each(tmp_path: Path, harvest: Process) -> None:
     file = tmp_path / "state" / "pools.db"
     wait_until(lambda: look(file).pools.get("finished", 0) > 0, "a beginning")
-    visitors = [visitor(tmp_path) for _ in range(PROCESSES)]
+    with ExitStack() as stack:
+        visitors = [stack.enter_context(visitor(tmp_path)) for _ in range(PROCESSES)]
+        look_often(file)
+        assert harvest.is_running, "it was looked at after its end only"
+        for each in visitors:
+            said, errors = each.communicate(timeout=60)
+            assert (each.returncode, errors) == (0, "")
+            pools = json.loads(said)["pools"]
+            assert sum(pools.values()) > 0 and min(pools.values()) >= 0
+    assert "Traceback" not in harvest.log and "locked" not in harvest.log
+
+
+def look_often(file: Path) -> None:
     known = ended = 0
     for _ in range(LOOKS):
         seen = look(file)
@@ -41,13 +54,6 @@ def test_a_thousand_looks_see_one_moment_each(tmp_path: Path, harvest: Process) 
         now = seen.pools["finished"] + seen.pools["failed"]
         assert now == seen.done["fetch"] >= ended, "two numbers that are written together differ"
         known, ended = sum(seen.pools.values()), now
-    assert harvest.is_running, "it was looked at after its end only"
-    for each in visitors:
-        said, errors = each.communicate(timeout=60)
-        assert (each.returncode, errors) == (0, "")
-        pools = json.loads(said)["pools"]
-        assert sum(pools.values()) > 0 and min(pools.values()) >= 0
-    assert "Traceback" not in harvest.log and "locked" not in harvest.log
 
 
 def visitor(folder: Path) -> subprocess.Popen[str]:
