@@ -23,7 +23,7 @@ from tools.graphs.reader import FIRST, Reader
 from tools.graphs.sqlite import SCHEMA, SqliteGraph
 from tools.uri import assertion
 from tools.web.data import gallery, media_file, search, statistics
-from tools.web.data.concept import concept, more
+from tools.sheets.concept import concept, more
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood

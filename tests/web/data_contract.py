@@ -13,7 +13,7 @@ from tests.support.store_contract import relation, write
 from tools.add import Entity, Graph, Media
 from tools.graphs.reader import FIRST, Reader
 from tools.web.data import gallery, judgements, media_file, search, statistics
-from tools.web.data.concept import NEXT, concept, credits_of, more
+from tools.sheets.concept import NEXT, concept, credits_of, more
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
@@ -189,7 +189,7 @@ class DataContract:
     def test_a_crowded_concept_stands_by_key_and_is_whole(
         self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tools.web.data.concept.BY_WEIGHT", 50)
+        monkeypatch.setattr("tools.sheets.concept.BY_WEIGHT", 50)
         write(graph, *crowd(100))  # type: ignore[arg-type]
         page = concept(reader, "/c/en/crowd")
         assert page is not None

@@ -2,7 +2,7 @@
 
 Promise: a page holds a bounded number of relations, however many there are; the next ones of a
 group follow by key. Limit: where a concept has thousands of relations they stand by their URIs, not
-by weight, because all of them would have to be read for that.
+by weight, because all of them would have to be read for that; `whole` does read them.
 """
 
 from __future__ import annotations
@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ... import uri
-from ...add import Entity, Media, Relation
-from ...graphs.reader import FIRST, Key, Reader, Side
-from ...media.credits import Credit, as_text, attribution
+from .. import uri
+from ..add import Entity, Media, Relation
+from ..graphs.reader import FIRST, Key, Reader, Side
+from ..media.credits import Credit, as_text, attribution
 from .wording import heading, sentence
 
 EACH = 12  # relations of a group on the first page
 NEXT = 60  # on the next ones
 BY_WEIGHT = 5_000  # relations of a concept that are put in order
+WHOLE = 5_000  # relations of a group that a page in a file chooses from
+SHOWN = 18  # of a long group, those that are seen at once, with files or without
+LISTED = 300  # of the others, those that are on the page at all
 SENSES = 20
+SECTIONS = {"image": "Pictures", "visual": "Moving pictures", "audio": "Sounds"}
+WORDS = {"image": "picture", "visual": "gif", "audio": "sound"}
 
 
 class Line(NamedTuple):
@@ -42,6 +47,19 @@ class Group(NamedTuple):
     lines: Sequence[Line]
     after: Key | None  # for the next lines; None at the end
 
+    @property
+    def seen(self) -> list[Line]:
+        """At once: the first ones, and every one that has files."""
+        return [line for at, line in enumerate(self.lines) if at < SHOWN or line.media]
+
+    @property
+    def folded(self) -> list[Line]:
+        return [line for line in self.lines[SHOWN:] if not line.media][:LISTED]
+
+    @property
+    def left_out(self) -> int:
+        return self.number - len(self.seen) - len(self.folded)
+
 
 class Concept(NamedTuple):
     entity: Entity
@@ -52,13 +70,37 @@ class Concept(NamedTuple):
     groups: Sequence[Group]
     sources: Sequence[tuple[str, str]]  # datasets and licences of the relations shown
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """In the words of a page."""
+        kinds = {word: sum(m.kind == kind for m in self.media) for kind, word in WORDS.items()}
+        return kinds | {"relation": self.degree}
 
-def concept(reader: Reader, of: str, each: int = EACH) -> Concept | None:
+    @property
+    def pictures(self) -> list[Media]:
+        """What may stand for it among others: images, then gifs."""
+        return [m for kind in ("image", "visual") for m in self.media if m.kind == kind]
+
+    @property
+    def relations(self) -> list[Relation]:
+        return [line.relation for group in self.groups for line in group.lines]
+
+
+def whole(reader: Reader, of: str) -> Concept | None:
+    """For a page to which nothing can be added later: the heaviest of all its relations."""
+    return concept(reader, of, WHOLE, is_by_weight=True)
+
+
+def concept(
+    reader: Reader, of: str, each: int = EACH, is_by_weight: bool | None = None
+) -> Concept | None:
+    """In order of weight unless there are too many, or as it is said."""
     entity = reader.entities_at([of]).get(of)
     if entity is None:
         return None
     degree = sum(side.number for side in reader.degree_by_side(of))
-    is_by_weight = degree <= BY_WEIGHT
+    if is_by_weight is None:
+        is_by_weight = degree <= BY_WEIGHT
     sides = [side for side in reader.sides(of, each, is_by_weight) if side.relations]
     groups = _groups(reader, entity, sides, is_by_weight)
     return Concept(
