@@ -12,8 +12,8 @@ import pytest
 from tests.support.store_contract import relation, write
 from tools.add import Entity, Graph, Media
 from tools.graphs.reader import FIRST, Reader
-from tools.web.data import gallery, judgements, media_file, search, statistics
 from tools.sheets.concept import NEXT, concept, credits_of, more
+from tools.web.data import gallery, judgements, media_file, search, statistics
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood

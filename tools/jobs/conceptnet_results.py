@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 
 from ..add import Counts, Graph
@@ -84,11 +83,9 @@ def latest_sheets(settings: Settings, quiet: bool) -> Path | None:
         return None
     with closing(open_reader(settings.graph_url, settings.neo4j.password)) as reader:
         near = around(reader, settings.seeds, count)
-        known = [*chain.from_iterable(near.values())]
-        shelves = {**near, "The latest": [each for each in latest if each not in known]}
-        shelves["The latest"] = shelves["The latest"][: max(0, count - len(known))]
-        with bar("pages", sum(map(len, shelves.values())), quiet) as show:
-            return index(reader, settings.media, shelves, settings.sheets, show)
+        concepts = list(dict.fromkeys([*near, *latest]))[:count]
+        with bar("pages", len(concepts), quiet) as show:
+            return index(reader, settings.media, concepts, settings.sheets, show, settings.seeds)
 
 
 def _graph_rows(graph: Counts) -> list[tuple[str, int]]:

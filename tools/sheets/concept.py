@@ -14,7 +14,7 @@ from .. import uri
 from ..add import Entity, Media, Relation
 from ..graphs.reader import FIRST, Key, Reader, Side
 from ..media.credits import Credit, as_text, attribution
-from .wording import heading, sentence
+from .wording import WORDS, heading, sentence
 
 EACH = 12  # relations of a group on the first page
 NEXT = 60  # on the next ones
@@ -23,8 +23,6 @@ WHOLE = 5_000  # relations of a group that a page in a file chooses from
 SHOWN = 18  # of a long group, those that are seen at once, with files or without
 LISTED = 300  # of the others, those that are on the page at all
 SENSES = 20
-SECTIONS = {"image": "Pictures", "visual": "Moving pictures", "audio": "Sounds"}
-WORDS = {"image": "picture", "visual": "gif", "audio": "sound"}
 
 
 class Line(NamedTuple):

@@ -12,12 +12,9 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .. import uri
 from ..base.text import ago, amount, date, duration, one_line, pace, size
 from ..media.credits import attribution, licence_name
-from .concept import SECTIONS
 from .outward import leads_outward
-from .wording import phrase
 
 FOLDER = Path(__file__).with_name("templates")
 LONGEST = 200  # characters of a text from outside
@@ -45,14 +42,12 @@ def environment(*above: Path) -> Environment:
         "signed": lambda number: f"{number:+,}",
         "cell": _cell,
         "marked": marked,
-        "sense": sense,
         "part_of_url": lambda text: quote(str(text), safe="/"),
         "leads_outward": leads_outward,
         "credit": attribution,
         "licence": licence_name,
     }
-    made.globals |= {"ago": ago, "grade": grade, "phrase": phrase, "share": share}
-    made.globals |= {"sections": SECTIONS}
+    made.globals |= {"ago": ago, "grade": grade, "share": share}
     return made
 
 
@@ -70,17 +65,6 @@ def marked(text: str) -> list[str]:
     ['', 'a dog', ' can ', 'bark', '']
     """
     return re.split(r"\[\[(.*?)\]\]", text_of(text))
-
-
-def sense(concept: str) -> str:
-    """What tells a concept from others of its name; English is not named.
-
-    >>> sense("/c/de/hund/n"), sense("/c/en/dog")
-    ('de, n', '')
-    """
-    language, own = uri.language(concept), uri.sense(concept)
-    words = [] if language in ("en", None) else [str(language)]
-    return ", ".join([*words, *(own.split("/") if own else ())])
 
 
 def share(part: float, whole: float) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,15 +23,13 @@ from .album import Album, Stills
 from .concept import Concept, credits_of, whole
 from .document import document, write
 from .places import InFile
+from .wording import IN_TEMPLATES
 
 INDEX = "index.html"
 SEEDS = 8  # that have a place before the others
 NEAR = 5_000  # relations of a seed that are gone along, each way
 LONGEST_NAME = 80
 _ODD = re.compile(r"[^a-z0-9_-]")
-
-Shelves = Mapping[str, Sequence[str]]
-"""Concepts by what they have in common."""
 
 
 class Card(NamedTuple):
@@ -42,6 +39,7 @@ class Card(NamedTuple):
     page: str
     cover: str | None
     counts: Mapping[str, int]
+    is_seed: bool
 
 
 def sheet(reader: Reader, media: Path, concept: str, folder: Path) -> Path:
@@ -53,26 +51,25 @@ def sheet(reader: Reader, media: Path, concept: str, folder: Path) -> Path:
 def index(
     reader: Reader,
     media: Path,
-    shelves: Shelves,
+    concepts: Sequence[str],
     folder: Path,
     tick: Callable[[int], object] = unseen,
+    seeds: Collection[str] = (),
 ) -> Path:
     """Write the page of each concept, and one that shows and links them all."""
-    concepts = list(dict.fromkeys(chain.from_iterable(shelves.values())))
     require_known(concepts, _number_in(reader))
     pages = _Folder(reader, media, folder, concepts, INDEX)
-    covers, cards = pages.places(), dict[str, Card]()
+    covers, cards = pages.places(), list[Card]()
+    totals: Counter[str] = Counter()
     relations: set[str] = set()  # most are met again at their other end
-    for concept in concepts:
+    for concept in dict.fromkeys(concepts):
         found, page = pages.write(concept)
-        cards[concept] = Card(found.entity, page.name, covers.cover(found.pictures), found.counts)
+        cover = covers.cover(found.pictures)
+        cards.append(Card(found.entity, page.name, cover, found.counts, concept in seeds))
+        totals.update(found.counts)
         relations.update(each.uri for each in found.relations)
         tick(1)
-    kinds = sum((Counter(card.counts) for card in cards.values()), Counter[str]())
-    values = {
-        "totals": {**kinds, "relation": len(relations)},
-        "shelves": {title: [cards[each] for each in some] for title, some in shelves.items()},
-    }
+    values = {"cards": cards, "totals": totals | {"relation": len(relations)}} | IN_TEMPLATES
     return write(folder / INDEX, document("cards.html", amount(len(cards), "concept"), **values))
 
 
@@ -92,8 +89,15 @@ class _Folder:
         if found is None:
             raise UsageError(f"{concept} is not in the graph any more")
         home = INDEX if INDEX in self._pages else None
-        values = {"concept": found, "credits": credits_of(concept, found.media)}
-        page = document("concept.html", found.entity.name, at=self.places(), home=home, **values)
+        page = document(
+            "concept.html",
+            found.entity.name,
+            concept=found,
+            credits=credits_of(concept, found.media),
+            at=self.places(),
+            home=home,
+            **IN_TEMPLATES,
+        )
         return found, write(self._folder / page_name(concept), page)
 
     def places(self) -> InFile:
@@ -105,24 +109,25 @@ class _Folder:
         return name if name in self._pages else None
 
 
-def around(reader: Reader, seeds: Sequence[str], count: int) -> Shelves:
+def around(reader: Reader, seeds: Sequence[str], count: int) -> list[str]:
     """The seeds that have media, then their neighbours that have, the heaviest relation first, as
     their pages lead to each other. A third of `count` is left for others."""
-    first = [seed for seed in seeds[:SEEDS] if reader.media_of([seed]).get(seed)]
-    room = max(0, count - count // 3 - len(first))
-    others = dict.fromkeys(end for seed in first for end in _next_to(reader, seed))
-    near: list[str] = []
-    for batch in batches((each for each in others if each not in first), BATCH):
+    found = [seed for seed in seeds[:SEEDS] if reader.media_of([seed]).get(seed)]
+    enough = max(len(found), count - count // 3)
+    others = dict.fromkeys(end for seed in found for end in _next_to(reader, seed))
+    for batch in batches((each for each in others if each not in found), BATCH):
         shown = reader.media_of(batch)
-        near += [each for each in batch if shown.get(each)]
-        if len(near) >= room:
+        found += [each for each in batch if shown.get(each)]
+        if len(found) >= enough:
             break
-    return {"Seeds": first, "Next to them": near[:room]}
+    return found[:enough]
 
 
 def _next_to(reader: Reader, concept: str) -> Iterator[str]:
     links = reader.links([concept], NEAR)
-    yield from (each.there for each in sorted(links, key=lambda each: -each.weight))
+    yield from (
+        each.there for each in sorted(links, key=lambda each: (-each.weight, each.relation))
+    )
 
 
 def _number_in(reader: Reader) -> Callable[[Sequence[str]], int]:

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from .. import uri
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
-from .data import gallery, judgements, media_file, paths, published, relations, search
 from ..sheets.concept import concept, credits_of, more, picture_of
+from ..sheets.wording import sentence
+from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
-from ..sheets.wording import sentence
 from .explorer import Explorer
 
 Query = Mapping[str, str]

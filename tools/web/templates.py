@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment
 
 from ..sheets import environment as shared
+from ..sheets.wording import IN_TEMPLATES
 from .graph_data import address as with_query
 from .places import Live
 
@@ -18,7 +19,7 @@ FOLDER = Path(__file__).with_name("templates")
 @cache
 def environment() -> Environment:
     made = shared.environment(FOLDER)
-    made.globals |= {"at": Live(), "with_query": with_query}
+    made.globals |= {**IN_TEMPLATES, "at": Live(), "with_query": with_query}
     return made
 
 

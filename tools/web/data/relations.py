@@ -9,8 +9,8 @@ from ... import uri
 from ...add import Media, Relation
 from ...graphs.reader import Reader
 from ...sheets.concept import picture_of
-from .statistics import Statistics, TypeShare
 from ...sheets.wording import phrase, sentence
+from .statistics import Statistics, TypeShare
 
 PAGE = 60
 
