@@ -7,6 +7,8 @@ import io
 import os
 import re
 import struct
+import subprocess
+import sys
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
@@ -21,13 +23,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.support.browser import Browser, browser
+from tests.support.command import ROOT
 from tools.add import Media, Relation
 from tools.errors import StopHarvest, UsageError
 from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
 from tools.sheets import write as sheet_module
-from tools.sheets.album import Album, NotShown, smaller
+from tools.sheets.album import Album, NotShown, Stills, smaller
 from tools.sheets.document import document
 from tools.sheets.environment import environment
 from tools.sheets.outward import leads_outward
@@ -435,6 +438,34 @@ def test_a_picture_with_odd_exif_costs_only_itself(
     Image.new("RGB", (90, 60)).save(tmp_path / "0.png", exif=exif)
     with pytest.raises(NotShown, match="cannot be read"):
         Album(tmp_path).still(media("0.png"), 80)
+
+
+def test_a_small_picture_is_made_once_for_all_pages(tmp_path: Path) -> None:
+    draw_gif(tmp_path / "0.gif")
+    gif, made = media("0.gif", "visual", "image/gif"), Stills()
+    still = Album(tmp_path, stills=made).still(gif, 90)
+    (tmp_path / "0.gif").unlink()
+    assert Album(tmp_path, stills=made).still(gif, 90) == still
+    with pytest.raises(NotShown, match="is full"):
+        Album(tmp_path, budget=10, stills=made).still(gif, 90)
+
+
+def test_only_a_picture_that_stands_still_is_taken_as_it_is(tmp_path: Path) -> None:
+    for name in ("0.jpg", "1.png"):
+        draw(tmp_path / name)
+    album = Album(tmp_path)
+    seen = [content_of(album.still(media("0.jpg", mime="image/jpeg"), 90))]
+    seen.append(content_of(album.still(media("1.png"), 90)))
+    assert seen[0] == ("image/jpeg", (tmp_path / "0.jpg").read_bytes())
+    assert seen[1][0] == "image/webp"
+
+
+def test_who_writes_no_page_takes_neither_templates_nor_pictures() -> None:
+    modules = "tools.commands.sheet, tools.jobs.conceptnet_results, tools.jobs.pages_results"
+    program = f"import sys, {modules}; print({{'jinja2', 'PIL'}} & set(sys.modules))"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("set()\n", "")
 
 
 def test_what_is_clear_stays_clear_in_a_smaller_picture() -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .. import uri
 from ..add import Entity, Media, Relation
 from ..graphs.reader import FIRST, Key, Reader, Side
-from ..media.credits import Credit, as_text, attribution
+from ..media.credits import Credit
 from .wording import WORDS, heading, sentence
 
 EACH = 12  # relations of a group on the first page
@@ -78,6 +78,13 @@ class Concept(NamedTuple):
     def pictures(self) -> list[Media]:
         """What may stand for it among others: images, then gifs."""
         return [m for kind in ("image", "visual") for m in self.media if m.kind == kind]
+
+    @property
+    def files(self) -> list[Credit]:
+        """All that its page shows, with what they show."""
+        lines = (line for group in self.groups for line in group.lines)
+        of_lines = (Credit(line.relation.uri, each) for line in lines for each in line.media)
+        return [*(Credit(self.entity.uri, each) for each in self.media), *of_lines]
 
     @property
     def relations(self) -> list[Relation]:
@@ -177,40 +184,3 @@ def _key(relation: Relation, is_by_weight: bool) -> Key:
 
 def _sources(relations: Iterable[Relation]) -> list[tuple[str, str]]:
     return sorted({(each.dataset or "", each.license or "") for each in relations})
-
-
-# --- credits to copy -----------------------------------------------------------------------------
-
-
-class Credits(NamedTuple):
-    text: str
-    bibtex: str
-    lines: Sequence[tuple[Media, str]]  # for a list with links
-
-
-def credits_of(owner: str, media: Sequence[Media]) -> Credits:
-    text = "\n".join(as_text(Credit(owner, each) for each in media))
-    entries = "\n\n".join(map(_bibtex, media))
-    return Credits(text, entries, [(each, attribution(each)) for each in media])
-
-
-def _bibtex(media: Media) -> str:
-    values = {
-        "title": media.title or media.path,
-        "author": media.author,
-        "year": (media.time or "")[:4],
-        "url": media.page or media.source,
-        "note": media.license,
-    }
-    lines = [f"  {name} = {{{_tex(value)}}}" for name, value in values.items() if value]
-    return f"@misc{{{media.sha256[:12]},\n" + ",\n".join(lines) + "\n}"
-
-
-def _tex(text: str) -> str:
-    r"""What a stranger wrote closes no brace and runs no command.
-
-    >>> print(_tex("50% {a}\\input"))
-    50\% a input
-    """
-    bare = "".join(" " if each in "{}\\" else each for each in text)
-    return " ".join("".join(f"\\{c}" if c in "%$#&_" else c for c in bare).split())

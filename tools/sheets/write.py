@@ -20,7 +20,8 @@ from ..graphs.copy import batches
 from ..graphs.reader import Reader
 from ..media.graph_credits import BATCH, require_known
 from .album import Album, Stills
-from .concept import Concept, credits_of, whole
+from .concept import Concept, whole
+from .credits import credits_of
 from .document import document, write
 from .places import InFile
 from .wording import IN_TEMPLATES
@@ -93,7 +94,7 @@ class _Folder:
             "concept.html",
             found.entity.name,
             concept=found,
-            credits=credits_of(concept, found.media),
+            credits=credits_of(found.files),
             at=self.places(),
             home=home,
             **IN_TEMPLATES,
