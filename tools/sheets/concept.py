@@ -75,11 +75,6 @@ class Concept(NamedTuple):
         return kinds | {"relation": self.degree}
 
     @property
-    def pictures(self) -> list[Media]:
-        """What may stand for it among others: images, then gifs."""
-        return [m for kind in ("image", "visual") for m in self.media if m.kind == kind]
-
-    @property
     def files(self) -> list[Credit]:
         """All that its page shows, with what they show."""
         lines = (line for group in self.groups for line in group.lines)
@@ -173,9 +168,14 @@ def _lines(reader: Reader, here: str, relations: Sequence[Relation]) -> list[Lin
 
 
 def picture_of(media: Iterable[Media]) -> Media | None:
-    """What stands for a concept among others: an image, else a gif."""
+    """What stands for a concept among others."""
+    return next(iter(pictures_in(media)), None)
+
+
+def pictures_in(media: Iterable[Media]) -> list[Media]:
+    """Images, then gifs."""
     seen = [each for each in media if each.kind in ("image", "visual")]
-    return next((each for each in seen if each.kind == "image"), seen[0] if seen else None)
+    return sorted(seen, key=lambda each: each.kind != "image")
 
 
 def _key(relation: Relation, is_by_weight: bool) -> Key:

@@ -39,11 +39,11 @@ class Places(Protocol):
         """The next lines of a group."""
 
 
-class InFile:
+class InFile(Places):
     """`page` is the file beside this one that shows a concept, if it has one."""
 
     def __init__(self, album: Album, page: Callable[[str], str | None]) -> None:
-        self._album, self.concept = album, page
+        self._album, self._page = album, page
 
     def file(self, media: Media, is_small: bool) -> Seen:
         try:
@@ -64,6 +64,14 @@ class InFile:
                 continue
         return None
 
-    def relation(self, uri: str) -> None: ...
-    def type(self, name: str) -> None: ...
-    def more(self, concept: str, group: Group) -> None: ...
+    def concept(self, uri: str) -> str | None:
+        return self._page(uri)
+
+    def relation(self, uri: str) -> None:
+        return None
+
+    def type(self, name: str) -> None:
+        return None
+
+    def more(self, concept: str, group: Group) -> None:
+        return None

@@ -20,7 +20,7 @@ from ..graphs.copy import batches
 from ..graphs.reader import Reader
 from ..media.graph_credits import BATCH, require_known
 from .album import Album, Stills
-from .concept import Concept, whole
+from .concept import Concept, pictures_in, whole
 from .credits import credits_of
 from .document import document, write
 from .places import InFile
@@ -65,7 +65,7 @@ def index(
     relations: set[str] = set()  # most are met again at their other end
     for concept in dict.fromkeys(concepts):
         found, page = pages.write(concept)
-        cover = covers.cover(found.pictures)
+        cover = covers.cover(pictures_in(found.media))
         cards.append(Card(found.entity, page.name, cover, found.counts, concept in seeds))
         totals.update(found.counts)
         relations.update(each.uri for each in found.relations)

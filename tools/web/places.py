@@ -6,10 +6,10 @@ from urllib.parse import quote, urlencode
 
 from ..add import Media
 from ..sheets.concept import Group
-from ..sheets.places import Seen
+from ..sheets.places import Places, Seen
 
 
-class Live:
+class Live(Places):
     def file(self, media: Media, is_small: bool) -> Seen:
         is_thumb = is_small and media.kind == "image"
         return Seen(self.small(media) if is_thumb else f"/file/{quote(media.path)}")
