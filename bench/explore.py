@@ -21,9 +21,9 @@ from tools.add import Entity, Media, Relation, by_kind
 from tools.conceptnet.graph import open_reader
 from tools.graphs.reader import FIRST, Reader
 from tools.graphs.sqlite import SCHEMA, SqliteGraph
+from tools.sheets.concept import concept, more
 from tools.uri import assertion
 from tools.web.data import gallery, media_file, search, statistics
-from tools.web.data.concept import concept, more
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood

@@ -20,7 +20,7 @@ PLUGS = {"Options", "arguments", "run", "write", "prove", "max_bytes", "opened",
 PLUGS |= {"Table", "Handler", "Watch", "JobCommand", "RawParser", "abroad_of", "staff_of"}
 """What every command, format, kind of media, job, server, parser has: one takes
 another's place."""
-WALKS = TEXT.partition("## Eight walks")[2].partition("\n## ")[0]
+WALKS = TEXT.partition("## Nine walks")[2].partition("\n## ")[0]
 
 
 def in_layers() -> list[set[str]]:

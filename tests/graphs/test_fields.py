@@ -18,7 +18,7 @@ from tools.graphs.fields import TABLES, Field, names
 from tools.graphs.sqlite import SqliteGraph
 from tools.media.credits import COLUMNS
 from tools.sheets.album import TYPES
-from tools.sheets.page import SECTIONS
+from tools.sheets.wording import SECTIONS, WORDS
 
 ROOT = Path(__file__).parents[2]
 IN_SQLITE = {str: "TEXT", int: "INTEGER", float: "REAL", list: "TEXT"}
@@ -67,6 +67,7 @@ def test_whoever_has_something_of_each_kind_has_it_of_all_of_them() -> None:
     tables: list[Mapping[str, object]] = [
         media_kinds(sounds=False),
         SECTIONS,
+        WORDS,
         TYPES,
         ntriples.OF_KIND,
     ]

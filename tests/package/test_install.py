@@ -75,7 +75,7 @@ def test_all_of_the_package_is_installed_and_nothing_else(wheel: Path) -> None:
         if "__pycache__" not in path.parts
     }
     assert {"sheaf/py.typed", "sheaf/sample/world.tsv", "sheaf/sheets/page.css"} <= ours
-    assert "sheaf/sheets/crawl.css" in ours
+    assert "sheaf/sheets/templates/file.html" in ours
     papers = {name for name in files_in(wheel) if name.startswith(f"sheaf-{VERSION}.dist-info/")}
     assert files_in(wheel) - papers == ours
 

@@ -7,6 +7,8 @@ import io
 import os
 import re
 import struct
+import subprocess
+import sys
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
@@ -21,13 +23,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.support.browser import Browser, browser
+from tests.support.command import ROOT
 from tools.add import Media, Relation
 from tools.errors import StopHarvest, UsageError
+from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
-from tools.sheets import markup
+from tools.graphs.sqlite_reader import SqliteReader
 from tools.sheets import write as sheet_module
-from tools.sheets.album import Album, NotShown, smaller
+from tools.sheets.album import Album, NotShown, Stills, smaller
 from tools.sheets.document import document
+from tools.sheets.environment import environment
+from tools.sheets.outward import leads_outward
 from tools.sheets.write import around, index, page_name, sheet
 from tools.uri import assertion, is_concept
 
@@ -93,7 +99,7 @@ def hum(place: Path) -> None:
 
 
 class World(NamedTuple):
-    graph: SqliteGraph
+    graph: Reader
     media: Path
     folder: Path
 
@@ -110,14 +116,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Pages of three concepts: with everything, with little, with what an enemy would send."""
     root = tmp_path_factory.mktemp("sheet")
     with closing(SqliteGraph(root / "graph.db")) as graph:
-        made = World(graph, root / "m", root / "pages")
         barks = relation("CapableOf", DOG, BARK, 2.0, "[[a dog]] can [[bark]]")
         others = [relation("IsA", DOG, f"/c/en/animal_{each}", 1 + each / 10) for each in range(30)]
         odd = [relation("HasA", ODD, DOG, 1.0, f"[[{text}]] {text}") for text in HOSTILE[:1]]
         graph.write([], [barks, *others, *odd])
-        graph.attach({DOG: dog_media(made.media), barks.uri: bark_media(made.media)})
-        graph.attach({ODD: odd_media(made.media)})
-        index(graph, made.media, [DOG, BARK, ODD], made.folder)
+        graph.attach({DOG: dog_media(root / "m"), barks.uri: bark_media(root / "m")})
+        graph.attach({ODD: odd_media(root / "m")})
+    with closing(SqliteReader(root / "graph.db")) as reader:
+        made = World(reader, root / "m", root / "pages")
+        index(reader, made.media, [DOG, BARK, ODD], made.folder, seeds=[DOG])
         yield made
 
 
@@ -174,6 +181,7 @@ def test_every_picture_and_every_gif_is_drawn(world: World, chromium: Browser) -
         [True, 90, "title of en/dog/image/1.jpg"],
         [True, 120, "title of en/dog/visual/0.gif"],
         [True, 300, "title of bark/image/0.png"],
+        [True, 96, ""],  # of a neighbour that has a page
     ]
     assert chromium.complaints() == chromium.requests() == []
 
@@ -269,7 +277,8 @@ def test_relations_stand_by_type_and_the_heaviest_comes_first(
     chromium.open(world.page(DOG))
     titles = chromium.value("[...document.querySelectorAll('h2')].map(each => each.innerText)")
     kinds = ["Pictures", "Moving pictures", "Sounds"]
-    assert titles == [*kinds, "is a 30", "capable of 1", "has a 1"]
+    groups = ["dog is a kind of … 30", "dog is capable of … 1", "… has dog 1"]
+    assert titles == [*kinds, *groups]
     weights = chromium.value("[...document.querySelectorAll('.weight')].map(e => +e.innerText)")
     assert weights[:18] == sorted(weights[:18], reverse=True)
     assert weights[0] == 3.9
@@ -297,7 +306,7 @@ def test_cards_tell_what_there_is_and_are_of_one_height(world: World, chromium: 
     chromium.open(world.front)
     cards = "[...document.querySelectorAll('.card')].map(each => %s)"
     assert chromium.value(cards % "each.innerText.split('\\n')")[:2] == [
-        ["dog", "3 pictures", "1 gif", "4 sounds", "32 relations"],
+        ["dog", "seed", "3 pictures", "1 gif", "4 sounds", "32 relations"],
         ["B", "bark", "1 relation"],
     ]
     assert len(set(chromium.value(cards % "each.offsetHeight"))) == 1
@@ -332,8 +341,8 @@ def test_what_an_enemy_writes_is_shown_as_text(world: World, chromium: Browser) 
 
 def test_the_policy_forbids_what_slips_through(tmp_path: Path, chromium: Browser) -> None:
     page = tmp_path / "page.html"
-    enemy = markup.Html("<script>flag=1</script><img src='https://127.0.0.1:1/x'>")
-    page.write_text("".join(document("", [enemy])), encoding="utf-8")
+    enemy = environment().from_string("<script>flag=1</script><img src='https://127.0.0.1:1/x'>")
+    page.write_text("".join(document(enemy, "")), encoding="utf-8")
     chromium.open(page)
     assert chromium.value("typeof flag") == "undefined"
     assert len(chromium.value("violations")) == 2
@@ -431,6 +440,34 @@ def test_a_picture_with_odd_exif_costs_only_itself(
         Album(tmp_path).still(media("0.png"), 80)
 
 
+def test_a_small_picture_is_made_once_for_all_pages(tmp_path: Path) -> None:
+    draw_gif(tmp_path / "0.gif")
+    gif, made = media("0.gif", "visual", "image/gif"), Stills()
+    still = Album(tmp_path, stills=made).still(gif, 90)
+    (tmp_path / "0.gif").unlink()
+    assert Album(tmp_path, stills=made).still(gif, 90) == still
+    with pytest.raises(NotShown, match="is full"):
+        Album(tmp_path, budget=10, stills=made).still(gif, 90)
+
+
+def test_only_a_picture_that_stands_still_is_taken_as_it_is(tmp_path: Path) -> None:
+    for name in ("0.jpg", "1.png"):
+        draw(tmp_path / name)
+    album = Album(tmp_path)
+    seen = [content_of(album.still(media("0.jpg", mime="image/jpeg"), 90))]
+    seen.append(content_of(album.still(media("1.png"), 90)))
+    assert seen[0] == ("image/jpeg", (tmp_path / "0.jpg").read_bytes())
+    assert seen[1][0] == "image/webp"
+
+
+def test_who_writes_no_page_takes_neither_templates_nor_pictures() -> None:
+    modules = "tools.commands.sheet, tools.jobs.conceptnet_results, tools.jobs.pages_results"
+    program = f"import sys, {modules}; print({{'jinja2', 'PIL'}} & set(sys.modules))"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("set()\n", "")
+
+
 def test_what_is_clear_stays_clear_in_a_smaller_picture() -> None:
     written = io.BytesIO()
     Image.new("RGBA", (900, 900), (255, 0, 0, 0)).save(written, "PNG")
@@ -458,11 +495,12 @@ def test_of_many_relations_those_with_files_are_seen_and_the_lightest_left_out(
     with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
         graph.write([], many)
         graph.attach({many[0].uri: [media("0.png")]})
-        chromium.open(sheet(graph, tmp_path, DOG, tmp_path))
+    with closing(SqliteReader(tmp_path / "graph.db")) as reader:
+        chromium.open(sheet(reader, tmp_path, DOG, tmp_path))
     assert chromium.value("document.querySelectorAll('section > ul > li').length") == 19
-    assert chromium.value("document.querySelector('.wide').innerText").startswith("dog is a x0")
-    folded = chromium.value("document.querySelector('details').textContent")
-    assert folded.startswith("300 moredog is a x481")
+    assert chromium.value("document.querySelector('.wide').innerText").startswith("x0")
+    folded = " ".join(chromium.value("document.querySelector('details').textContent").split())
+    assert folded.startswith("300 more x481 1.48 x480")
     assert folded.endswith("181 lighter ones are left out.")
 
 
@@ -480,13 +518,13 @@ def test_a_page_is_one_file_and_nothing_is_left_beside_it(world: World, tmp_path
 def test_a_page_that_cannot_be_finished_leaves_the_old_one(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> Iterator[str]:
+    def broken(*_: object, **values: object) -> Iterator[str]:
         yield "half a page"
         raise OSError(28, "No space left on device")
 
     page = sheet(world.graph, world.media, BARK, tmp_path)
     before = page.read_bytes()
-    monkeypatch.setattr(sheet_module, "concept_page", broken)
+    monkeypatch.setattr(sheet_module, "document", broken)
     with pytest.raises(StopHarvest, match="cannot be written: No space left on device"):
         sheet(world.graph, world.media, BARK, tmp_path)
     assert page.read_bytes() == before
@@ -529,15 +567,17 @@ def test_the_seeds_come_first_then_their_neighbours_that_have_media(world: World
         "http://LOCALHOST/x",
         "https://[::1]:80",
         "http://somebody@127.1/",
+        *("http://0.0.0.0:80/", "http://0/", "https://sample.localhost?x", "http://127.0.0.1#x"),
+        *("http://[::ffff:127.0.0.1]/", "http://localhost./", "http://a:b@[::]:1", "http://127.1"),
     ],
 )
 def test_a_page_does_not_lead_to_servers_of_this_computer(address: str) -> None:
-    assert markup.outward(address, "Ada") == "Ada"
+    assert not leads_outward(address)
 
 
 @pytest.mark.parametrize("host", ["localhost.example.org", "127.0.0.1.example.org", "example.org"])
 def test_a_page_leads_to_pages_elsewhere(host: str) -> None:
-    assert "<a " in markup.outward(f"http://{host}/127.0.0.1", "Ada")
+    assert leads_outward(f"http://{host}/127.0.0.1")
 
 
 PIECES = st.text(

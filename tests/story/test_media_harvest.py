@@ -259,6 +259,7 @@ def test_pages_that_cannot_be_made_cost_only_themselves(
     """Whatever goes wrong with them, the last shipping and the summary are still to come."""
     shutil.copytree(quiet, tmp_path / "copy")
     words = ["--state", f"{tmp_path}/copy/state", "--media", f"{tmp_path}/copy/m", "-q"]
+    words += ["--graph", f"sqlite:{tmp_path}/copy/graph.db"]
     settings = load_settings(parsed(words))
     worked = cast(Harvest, SimpleNamespace(has_worked=True))
     with closing(SqliteGraph(tmp_path / "copy/graph.db")) as graph:

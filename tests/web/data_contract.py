@@ -12,8 +12,9 @@ import pytest
 from tests.support.store_contract import relation, write
 from tools.add import Entity, Graph, Media
 from tools.graphs.reader import FIRST, Reader
+from tools.sheets.concept import NEXT, concept, more
+from tools.sheets.credits import credits_of
 from tools.web.data import gallery, judgements, media_file, search, statistics
-from tools.web.data.concept import NEXT, concept, credits_of, more
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
@@ -189,7 +190,7 @@ class DataContract:
     def test_a_crowded_concept_stands_by_key_and_is_whole(
         self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tools.web.data.concept.BY_WEIGHT", 50)
+        monkeypatch.setattr("tools.sheets.concept.BY_WEIGHT", 50)
         write(graph, *crowd(100))  # type: ignore[arg-type]
         page = concept(reader, "/c/en/crowd")
         assert page is not None
@@ -213,10 +214,13 @@ class DataContract:
         assert list(type_page(reader, name, None).relations) == []
 
     def test_credits_can_be_copied(self, reader: Reader) -> None:
-        given = credits_of("/c/en/dog", reader.media_of(["/c/en/dog"])["/c/en/dog"])
-        assert given.text.splitlines()[0] == "/c/en/dog"
+        dog = concept(reader, "/c/en/dog")
+        assert dog is not None
+        given = credits_of(dog.files)
+        owners = [line for line in given.text.splitlines() if line.startswith("/")]
+        assert owners == ["/c/en/dog", BARKS.uri]
         assert '"Title 1" by Ada, CC BY 4.0' in given.text
-        assert given.bibtex.count("@misc{") == 4
+        assert given.bibtex.count("@misc{") == len(dog.files) == 5
 
     # --- neighbourhood, relations, paths -----------------------------------------------------
 

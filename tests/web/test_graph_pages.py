@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +17,8 @@ from tests.web.eyes import Eyes
 from tests.web.scene import HOSTILE, Served, copied, served, wait_for
 from tools.add import Entity
 from tools.graphs.sqlite import SqliteGraph
+from tools.graphs.sqlite_reader import SqliteReader
+from tools.sheets.write import sheet
 from tools.web.data.judgements import judged
 from tools.web.data.queries import queries
 
@@ -157,6 +160,31 @@ def test_a_concept_with_hostile_neighbours(shown: Served, browser: Eyes) -> None
         assert look.page.evaluate("() => window.hacked") is None
         assert look.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert look.complaints() == []
+
+
+def test_a_page_leads_to_no_other_server_of_this_computer(shown: Served) -> None:
+    """Where the sample's media came from nobody answers any more."""
+    [first, *_] = shown.get("/api/media?kind=image").json["files"]
+    assert first["media"]["page"].startswith("http://127.0.0.1:")
+    for address in (quote(first["owner"]), "/media?kind=image"):
+        text = shown.get(address).text
+        assert quote(first["media"]["path"]) in text
+        assert not re.search(r"""=["']http://127""", text)
+
+
+def bare(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+def test_a_page_in_a_file_says_the_same(shown: Served, folder: Path, tmp_path: Path) -> None:
+    with closing(SqliteReader(folder / "state/graph.db")) as reader:
+        file = sheet(reader, folder / "m", "/c/en/dog", tmp_path).read_text("utf-8")
+    page = shown.get("/c/en/dog").text
+    headings, captions = r"<h2>.*?</h2>", r"<figcaption>.*?</figcaption>"
+    assert (titles := [bare(each) for each in re.findall(headings, page)])
+    assert [bare(each) for each in re.findall(headings, file)] == titles
+    assert (credits := set(re.findall(captions, page, re.DOTALL)))
+    assert credits <= set(re.findall(captions, file, re.DOTALL))  # it has more relations at once
 
 
 def test_a_sound_can_be_sought(shown: Served, browser: Eyes) -> None:

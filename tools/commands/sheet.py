@@ -7,7 +7,6 @@ from contextlib import closing
 
 from ..errors import UsageError
 from . import flags
-from .graph import existing_graph
 
 EXAMPLES = (
     "python main.py sheet dog             one concept",
@@ -29,17 +28,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
+    from ..conceptnet.graph import open_reader
     from ..conceptnet.seeds import concept_named
     from ..jobs.conceptnet_results import latest_sheets
-    from ..sheets.write import sheet  # it takes Pillow with it
+    from ..sheets.write import sheet  # it takes Pillow and Jinja with it
 
     settings = flags.load(options)
-    with closing(existing_graph(settings.graph_url, settings.neo4j.password)) as graph:
-        if options.concept is not None:
-            concept = concept_named(options.concept, settings.filter.languages)
-            print(sheet(graph, settings.media, concept, settings.sheets))
-        elif page := latest_sheets(graph, settings, options.quiet):
-            print(page)
-        else:
-            raise UsageError(f"no concept has media in {settings.media} yet: name one")
+    if options.concept is not None:
+        concept = concept_named(options.concept, settings.filter.languages)
+        with closing(open_reader(settings.graph_url, settings.neo4j.password)) as reader:
+            print(sheet(reader, settings.media, concept, settings.sheets))
+    elif page := latest_sheets(settings, options.quiet):
+        print(page)
+    else:
+        raise UsageError(f"no concept has media in {settings.media} yet: name one")
     return 0

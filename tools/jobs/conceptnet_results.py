@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
 from ..add import Counts, Graph
+from ..conceptnet.graph import open_reader
 from ..engine.harvest import Harvest
 from ..engine.job import Panel
 from ..errors import HarvestError, Unavailable
@@ -31,7 +33,7 @@ class Results:
         if not extend.is_wanted or not extend.sheets or not harvest.has_worked:
             return
         try:
-            self._page = latest_sheets(self._graph, self._settings, self._quiet)
+            self._page = latest_sheets(self._settings, self._quiet)
         except Exception as error:
             reason = error if isinstance(error, HarvestError) else repr(error)
             logger.warning("no pages to look at (%s): python main.py sheet tries again", reason)
@@ -70,18 +72,20 @@ class Results:
         return found if self._page is None else {**found, "to look at": self._page}
 
 
-def latest_sheets(graph: Graph, settings: Settings, quiet: bool) -> Path | None:
+def latest_sheets(settings: Settings, quiet: bool) -> Path | None:
     """Pages of the seeds, of what is next to them and of what got media last, and their index; None
     if nothing got any."""
-    from ..sheets.write import around, index  # it takes Pillow with it
+    from ..sheets.write import around, index  # it takes Pillow and Jinja with it
 
     count = settings.extend.sheets
     latest = Ledger(settings.media).latest(count)
     if not latest:
         return None
-    concepts = list(dict.fromkeys([*around(graph, settings.seeds, count), *latest]))[:count]
-    with bar("pages", len(concepts), quiet) as show:
-        return index(graph, settings.media, concepts, settings.sheets, show)
+    with closing(open_reader(settings.graph_url, settings.neo4j.password)) as reader:
+        near = around(reader, settings.seeds, count)
+        concepts = list(dict.fromkeys([*near, *latest]))[:count]
+        with bar("pages", len(concepts), quiet) as show:
+            return index(reader, settings.media, concepts, settings.sheets, show, settings.seeds)
 
 
 def _graph_rows(graph: Counts) -> list[tuple[str, int]]:

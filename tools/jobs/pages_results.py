@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ..engine.job import Panel
 from ..pages.page import STATES
+from ..pages.panels import OF_HOSTS, rows_by_host
 from ..pages.table import PageTable
 from ..settings import Settings
-from .pages_stored import OF_HOSTS, host_rows
 
 MOST_HOSTS, MOST_WORDS, MOST_REASONS = 10, 20, 10
 
@@ -20,7 +20,7 @@ def panels(table: PageTable) -> Sequence[Panel]:
     return (
         Panel("Pages", "table", [(STATES[key], n) for key, n in sorted(counts.states.items())]),
         Panel("Pages by depth", "bars", _rows(dict(sorted(counts.depths.items())))),
-        Panel("Pages by host", "table", host_rows(table, MOST_HOSTS), OF_HOSTS),
+        Panel("Pages by host", "table", rows_by_host(table, MOST_HOSTS), OF_HOSTS),
         Panel("Pages by type", "table", _rows(counts.types)[:MOST_REASONS]),
         Panel("Words", "bars", words),
     )

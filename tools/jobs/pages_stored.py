@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from heapq import nlargest
 
-from ..base.text import size
-from ..engine.job import Cell, Panel
+from ..engine.job import Panel
 from ..pages.open_table import visit_table
 from ..pages.page import STATES
-from ..pages.table import PageTable
+from ..pages.panels import panels_of
 from ..settings import Settings
-
-MOST_HOSTS, MOST_WORDS, MOST_REASONS = 50, 120, 20
-OF_HOSTS = ("pages", "failures", "size", "one takes")
 
 
 def stored(settings: Settings) -> Mapping[str, int] | None:
@@ -39,29 +34,4 @@ def details_of_crawl(settings: Settings) -> Sequence[Panel]:
     if table is None:
         return ()
     with closing(table):
-        counts, words = table.counts(), table.words(MOST_WORDS)
-        depths = {f"depth {depth}": n for depth, n in sorted(counts.depths.items())}
-        statuses = {f"HTTP {status}": n for status, n in counts.statuses.items()}
-        return (
-            Panel("Pages by depth", "bars", list(depths.items())),
-            Panel("Pages by host", "table", host_rows(table, MOST_HOSTS), OF_HOSTS),
-            Panel("Pages by answer", "bars", list(statuses.items())),
-            Panel("Pages by type", "bars", list(counts.types.items())[:MOST_REASONS]),
-            Panel("Why pages failed", "table", list(counts.reasons.items())[:MOST_REASONS]),
-            Panel("Words", "cloud", [(each.word, each.count, each.pages) for each in words]),
-        )
-
-
-def host_rows(table: PageTable, most: int) -> list[tuple[Cell, ...]]:
-    """Those with the most pages; what failed without an answer took nobody's time."""
-    found = nlargest(most, table.hosts(), key=lambda each: (each.pages, each.failures))
-    return [
-        (
-            each.name,
-            each.pages,
-            each.failures,
-            size(each.bytes),
-            f"{each.seconds / each.pages:.2f} s" if each.pages else "-",
-        )
-        for each in found
-    ]
+        return panels_of(table)

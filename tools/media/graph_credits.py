@@ -6,7 +6,7 @@ some thousand records are in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .. import uri
 from ..add import Entity, Graph
@@ -21,17 +21,18 @@ def credits(graph: Graph, concepts: Sequence[str] | None) -> Iterator[Credit]:
     """Of these concepts and of their relations, or of everything in the graph."""
     if concepts is None:
         return _of_owners(graph, _everything(graph))
-    require_known(graph, concepts)
+    require_known(concepts, lambda some: graph.holds(entities=[*map(Entity.of, some)]))
     return _of_owners(graph, dict.fromkeys(_around(graph, concepts)))
 
 
-def require_known(graph: Graph, concepts: Sequence[str]) -> None:
+def require_known(concepts: Sequence[str], number: Callable[[Sequence[str]], int]) -> None:
+    """`number` says how many of some are in the graph."""
     for concept in concepts:
         if not uri.is_concept(concept):
             raise UsageError(f"{concept!r} is not a concept: write it like /c/en/dog")
     for batch in batches(dict.fromkeys(concepts), BATCH):
-        if graph.holds(entities=[Entity.of(each) for each in batch]) < len(batch):
-            missing = [each for each in batch if not graph.holds(entities=[Entity.of(each)])]
+        if number(batch) < len(batch):
+            missing = [each for each in batch if not number([each])]
             raise UsageError(f"{missing[0]} is not in the graph")
 
 

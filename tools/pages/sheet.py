@@ -6,94 +6,84 @@ said of all comes from the table's own counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from heapq import nlargest
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..base.text import amount, size
 from ..documents.html import is_html, text_in
 from ..errors import GiveUp
-from ..sheets.crawl import LONGEST_TEXT, PANEL_ROWS, CrawlView, Panel, Shown, crawl_page
-from ..sheets.document import write
+from ..sheets.document import document, write
 from .archived import Archived, Shipped
 from .page import FAILED, FETCHED, NEW, STATES, Host, Page
+from .panels import largest, panels_of, slowest
 from .table import Counts, PageTable
 
 FILE = "pages.html"
 MOST_PAGES = 200
 MOST_SEARCHED = 5000  # pages whose links are looked at
+MOST_LINKS = 15  # of a page, in each direction
+MOST_ROWS = 12
+LONGEST_TEXT = 1500
 LINKING = 50  # of those that lead to a page, as many are remembered
 DEEPEST = 1 << 30
 
 
+class Shown(NamedTuple):
+    """A page of the crawl. `path` leads from a seed to it, `text` is what it says; if that is not
+    here, `absent` says why."""
+
+    url: str
+    title: str | None
+    facts: Sequence[str]
+    has_failed: bool
+    path: Sequence[str]
+    text: str
+    absent: str
+    leads_to: Sequence[str]
+    comes_from: Sequence[str]
+
+
 def write_sheet(table: PageTable, archive: Path, most_bytes: int, folder: Path) -> Path:
     """Pages larger than `most_bytes` are not read for it."""
-    return write(folder / FILE, crawl_page(view_of(table, Archived(table, archive, most_bytes))))
+    values = _values(table, Archived(table, archive, most_bytes))
+    return write(folder / FILE, document("crawl.html", _title(values["hosts"]), **values))
 
 
-def view_of(table: PageTable, archived: Archived) -> CrawlView:
+def _values(table: PageTable, archived: Archived) -> dict[str, Any]:
+    """What its template is filled with: `left_out` pages have no place in it, `looked_at` pages
+    were searched for links."""
     counts, hosts = table.counts(), list(table.hosts())
     pages = table.first(MOST_PAGES)
     linking, looked_at = _linking(table, {page.url for page in pages})
     known = sum(counts.states.values()) - counts.states.get(NEW, 0)
-    return CrawlView(
-        _title(counts),
-        list(_totals(counts, hosts)),
-        list(_panels(table, counts, hosts)),
-        [_shown(page, archived, linking.get(page.url, ())) for page in pages],
-        known - len(pages),
-        looked_at,
-    )
+    *figures, words = panels_of(table)
+    panels = (*figures, slowest(hosts, MOST_ROWS), largest(table, MOST_ROWS), words)
+    return {
+        "hosts": list(counts.domains),
+        "totals": list(_totals(counts, hosts)),
+        "panels": [each for each in panels if each.rows],
+        "pages": [_shown(page, archived, linking.get(page.url, ())) for page in pages],
+        "ids": {page.url: f"p{number}" for number, page in enumerate(pages)},
+        "left_out": known - len(pages),
+        "looked_at": looked_at,
+        "most_links": MOST_LINKS,
+        "longest": LONGEST_TEXT,
+    }
 
 
-def _title(counts: Counts) -> str:
-    first, *others = counts.domains or ["nothing yet"]
+def _title(hosts: Sequence[str]) -> str:
+    first, *others = hosts or ["nothing yet"]
     return f"Crawl of {first}" + (f" and {amount(len(others), 'other host')}" if others else "")
 
 
-def _totals(counts: Counts, hosts: Collection[Host]) -> Iterator[str]:
+def _totals(counts: Counts, hosts: Iterable[Host]) -> Iterator[str]:
     for state, name in STATES.items():
         if number := counts.states.get(state):
             yield f"{amount(number, 'page')} {name}"
     yield amount(len(counts.domains), "host")
     yield size(sum(host.bytes for host in hosts))
-
-
-def _panels(table: PageTable, counts: Counts, hosts: Collection[Host]) -> Iterator[Panel]:
-    yield _counted("Hosts", counts.domains)
-    yield _counted(
-        "Depths", {amount(depth, "link"): n for depth, n in sorted(counts.depths.items())}
-    )
-    yield _counted("Answers", {f"HTTP {status}": n for status, n in counts.statuses.items()})
-    yield _counted("Failures", counts.reasons)
-    yield _counted("Types", counts.types)
-    yield Panel(
-        "Slowest hosts", [(host.name, _pace(host), _seconds(host)) for host in _slow(hosts)]
-    )
-    largest = table.largest(PANEL_ROWS)
-    yield Panel("Largest pages", [(url, number, size(number)) for url, number in largest])
-    yield _counted("Words", {each.word: each.count for each in table.words(PANEL_ROWS)})
-
-
-def _counted(title: str, counts: Mapping[str, int]) -> Panel:
-    rows = [(name, number, f"{number:,}") for name, number in islice(counts.items(), PANEL_ROWS)]
-    if (more := len(counts) - len(rows)) > 0:
-        rest = sum(islice(counts.values(), PANEL_ROWS, None))
-        rows.append((f"{more:,} others", rest, f"{rest:,}"))
-    return Panel(title, rows)
-
-
-def _slow(hosts: Iterable[Host]) -> list[Host]:
-    return nlargest(PANEL_ROWS, (host for host in hosts if host.pages), key=_pace)
-
-
-def _pace(host: Host) -> float:
-    return host.seconds / host.pages
-
-
-def _seconds(host: Host) -> str:
-    return f"{_pace(host):.3f} s"
 
 
 # --- one page ----------------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""Pages to look at: concepts with their relations and media, crawls with their pages."""
+"""Pages to look at, in files or from a server: what they say, their templates, their style."""

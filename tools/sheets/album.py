@@ -24,6 +24,7 @@ PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 SOUNDS = frozenset(
     {"audio/mpeg", "audio/ogg", "audio/opus", "audio/wav", "audio/flac", "audio/mp4", "audio/aac"}
 )
+STILL = frozenset({"image/jpeg"})  # a PNG or a WebP may move
 TYPES = {"image": PICTURES, "visual": PICTURES, "audio": SOUNDS}
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 
@@ -32,26 +33,38 @@ class NotShown(Exception):
     """Why a file is not on the page, in words for the one who looks at it."""
 
 
+Stills = dict[tuple[str, int], bytes]
+"""Small pictures that several pages show, by path and side: each is made once."""
+
+
 class Album:
     """The files of one page."""
 
-    def __init__(self, folder: Path, budget: int = PAGE_BYTES) -> None:
+    def __init__(
+        self, folder: Path, budget: int = PAGE_BYTES, stills: Stills | None = None
+    ) -> None:
         self._folder = folder.resolve()
         self._budget = self._left = budget
+        self._stills: Stills = {} if stills is None else stills
 
     def data(self, media: Media, side: int) -> str:
         """The address that holds the file itself; a picture is at most about `side` pixels wide
         and high."""
         if media.mime not in TYPES.get(media.kind, ()):
             raise NotShown("Files of this type are not shown.")
-        content, mime = self._read(media), media.mime
+        content = self._read(media)
         if media.kind == "image" and len(content) > side * BYTES_A_PIXEL:
-            content, mime = smaller(content, side), "image/webp"
-        return self._embedded(content, mime)
+            return self._embedded(smaller(content, side), "image/webp")
+        return self._embedded(content, media.mime)
 
     def still(self, media: Media, side: int) -> str:
         """A small picture of an image or of the beginning of a gif."""
-        return self._embedded(smaller(self._read(media), side), "image/webp")
+        if (made := self._stills.get((media.path, side))) is None:
+            content = self._read(media)
+            if media.mime in STILL and len(content) <= side * BYTES_A_PIXEL:
+                return self._embedded(content, media.mime)
+            made = self._stills[media.path, side] = smaller(content, side)
+        return self._embedded(made, "image/webp")
 
     def _read(self, media: Media) -> bytes:
         if self._left <= 0:

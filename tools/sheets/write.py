@@ -9,72 +9,130 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from ..add import Graph, Media, unseen
+from ..add import Entity, unseen
+from ..base.text import amount
+from ..errors import UsageError
 from ..graphs.copy import batches
+from ..graphs.reader import Reader
 from ..media.graph_credits import BATCH, require_known
-from .album import Album
-from .document import write
-from .page import Address, View, card, concept_page, index_page
+from .album import Album, Stills
+from .concept import Concept, pictures_in, whole
+from .credits import credits_of
+from .document import document, write
+from .places import InFile
+from .wording import IN_TEMPLATES
 
 INDEX = "index.html"
 SEEDS = 8  # that have a place before the others
+NEAR = 5_000  # relations of a seed that are gone along, each way
 LONGEST_NAME = 80
 _ODD = re.compile(r"[^a-z0-9_-]")
 
 
-def sheet(graph: Graph, media: Path, concept: str, folder: Path) -> Path:
+class Card(NamedTuple):
+    """A concept as the index shows it."""
+
+    entity: Entity
+    page: str
+    cover: str | None
+    counts: Mapping[str, int]
+    is_seed: bool
+
+
+def sheet(reader: Reader, media: Path, concept: str, folder: Path) -> Path:
     """Write the page of one concept."""
-    require_known(graph, [concept])
-    index = INDEX if (folder / INDEX).exists() else None
-    return _write_sheet(view_of(graph, concept), media, folder, _addresses(folder, ()), index)
+    require_known([concept], _number_in(reader))
+    return _Folder(reader, media, folder, [concept]).write(concept)[1]
 
 
 def index(
-    graph: Graph,
+    reader: Reader,
     media: Path,
     concepts: Sequence[str],
     folder: Path,
     tick: Callable[[int], object] = unseen,
+    seeds: Collection[str] = (),
 ) -> Path:
     """Write the page of each concept, and one that shows and links them all."""
-    require_known(graph, concepts)
-    address = _addresses(folder, concepts)
-    cards, totals, album = [], Counter[str](), Album(media)
+    require_known(concepts, _number_in(reader))
+    pages = _Folder(reader, media, folder, concepts, INDEX)
+    covers, cards = pages.places(), list[Card]()
+    totals: Counter[str] = Counter()
     relations: set[str] = set()  # most are met again at their other end
     for concept in dict.fromkeys(concepts):
-        view = view_of(graph, concept)
-        page = _write_sheet(view, media, folder, address, INDEX)
-        cards.append(card(view, album, page.name))
-        totals.update(view.counts)
-        relations.update(each.uri for each in view.relations)
+        found, page = pages.write(concept)
+        cover = covers.cover(pictures_in(found.media))
+        cards.append(Card(found.entity, page.name, cover, found.counts, concept in seeds))
+        totals.update(found.counts)
+        relations.update(each.uri for each in found.relations)
         tick(1)
-    return write(folder / INDEX, index_page(cards, totals | {"relation": len(relations)}))
+    values = {"cards": cards, "totals": totals | {"relation": len(relations)}} | IN_TEMPLATES
+    return write(folder / INDEX, document("cards.html", amount(len(cards), "concept"), **values))
 
 
-def around(graph: Graph, seeds: Sequence[str], count: int) -> list[str]:
+class _Folder:
+    """Pages beside each other, that are there or are about to be."""
+
+    def __init__(
+        self, reader: Reader, media: Path, folder: Path, concepts: Sequence[str], *others: str
+    ) -> None:
+        self._reader, self._media, self._folder = reader, media, folder
+        self._pages = {path.name for path in folder.glob("*.html")} | {*others}
+        self._pages |= set(map(page_name, concepts))
+        self._stills = Stills()
+
+    def write(self, concept: str) -> tuple[Concept, Path]:
+        found = whole(self._reader, concept)
+        if found is None:
+            raise UsageError(f"{concept} is not in the graph any more")
+        home = INDEX if INDEX in self._pages else None
+        page = document(
+            "concept.html",
+            found.entity.name,
+            concept=found,
+            credits=credits_of(found.files),
+            at=self.places(),
+            home=home,
+            **IN_TEMPLATES,
+        )
+        return found, write(self._folder / page_name(concept), page)
+
+    def places(self) -> InFile:
+        """For one more page."""
+        return InFile(Album(self._media, stills=self._stills), self._page_of)
+
+    def _page_of(self, concept: str) -> str | None:
+        name = page_name(concept)
+        return name if name in self._pages else None
+
+
+def around(reader: Reader, seeds: Sequence[str], count: int) -> list[str]:
     """The seeds that have media, then their neighbours that have, the heaviest relation first, as
     their pages lead to each other. A third of `count` is left for others."""
-    found = [seed for seed in seeds[:SEEDS] if graph.media_of([seed])]
+    found = [seed for seed in seeds[:SEEDS] if reader.media_of([seed]).get(seed)]
     enough = max(len(found), count - count // 3)
-    ends = ((each.start, each.end) for seed in found for each in graph.neighbours(seed))
-    others = dict.fromkeys(end for both in ends for end in both if end not in found)
-    for batch in batches(others, BATCH):
-        shown = graph.media_of(batch)
+    others = dict.fromkeys(end for seed in found for end in _next_to(reader, seed))
+    for batch in batches((each for each in others if each not in found), BATCH):
+        shown = reader.media_of(batch)
         found += [each for each in batch if shown.get(each)]
         if len(found) >= enough:
             break
     return found[:enough]
 
 
-def view_of(graph: Graph, concept: str) -> View:
-    relations = graph.neighbours(concept)
-    shown: dict[str, list[Media]] = {}
-    for batch in batches((each.uri for each in relations), BATCH):
-        shown |= graph.media_of(batch)
-    return View(concept, graph.media_of([concept]).get(concept, []), relations, shown)
+def _next_to(reader: Reader, concept: str) -> Iterator[str]:
+    links = reader.links([concept], NEAR)
+    yield from (
+        each.there for each in sorted(links, key=lambda each: (-each.weight, each.relation))
+    )
+
+
+def _number_in(reader: Reader) -> Callable[[Sequence[str]], int]:
+    return lambda concepts: len(reader.entities_at(concepts))
 
 
 def page_name(concept: str) -> str:
@@ -91,19 +149,3 @@ def page_name(concept: str) -> str:
         return f"{plain}.html"
     mark = hashlib.sha256(concept.encode()).hexdigest()[:10]
     return f"{plain[:LONGEST_NAME]}~{mark}.html"
-
-
-def _addresses(folder: Path, concepts: Collection[str]) -> Address:
-    """Pages that are there, or are about to be."""
-    pages = {path.name for path in folder.glob("*.html")} | set(map(page_name, concepts))
-
-    def address(concept: str) -> str | None:
-        name = page_name(concept)
-        return name if name in pages else None
-
-    return address
-
-
-def _write_sheet(view: View, media: Path, folder: Path, to: Address, index: str | None) -> Path:
-    page = concept_page(view, Album(media), to, index)
-    return write(folder / page_name(view.concept), page)

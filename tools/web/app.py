@@ -22,6 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ..errors import HarvestError
+from ..sheets.document import STYLE
 from . import crawl_routes, file_routes, graph_routes
 from .access import Access
 from .actions import ACTIONS
@@ -169,11 +170,8 @@ async def static(request: Request) -> Response:
 
 def _static_files() -> dict[str, Path]:
     """The sheets' style is ours too: there is one look."""
-    from ..sheets.document import STYLE
-
     found = {str(path.relative_to(STATIC)): path for path in STATIC.rglob("*") if path.is_file()}
-    sheets = Path(__file__).parents[1] / "sheets"
-    return {**found, STYLE: sheets / STYLE, "crawl.css": sheets / "crawl.css"}
+    return {**found, STYLE.name: STYLE}
 
 
 async def _form(request: Request) -> dict[str, str]:

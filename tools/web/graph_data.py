@@ -10,12 +10,14 @@ from urllib.parse import urlencode
 from .. import uri
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
+from ..media.credits import Credit
+from ..sheets.concept import concept, more, picture_of
+from ..sheets.credits import credits_of
+from ..sheets.wording import sentence
 from .data import gallery, judgements, media_file, paths, published, relations, search
-from .data.concept import concept, credits_of, more, picture_of
 from .data.gallery import Filter
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
-from .data.wording import sentence
 from .explorer import Explorer
 
 Query = Mapping[str, str]
@@ -56,7 +58,7 @@ def one_concept(explorer: Explorer, of: str) -> Found | None:
         return None
     return {
         "concept": found,
-        "credits": credits_of(of, found.media),
+        "credits": credits_of(found.files),
         "queries": queries(of, found.entity.name),
     }
 
@@ -95,7 +97,8 @@ def one_relation(explorer: Explorer, of: str) -> Found | None:
     found = relations.relation(explorer.reader, of)
     if found is None:
         return None
-    return {"shown": found, "credits": credits_of(of, found.media)}
+    files = [Credit(of, each) for each in found.media]
+    return {"shown": found, "credits": credits_of(files)}
 
 
 def one_type(explorer: Explorer, type_: str, query: Query) -> Found:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ... import uri
 from ...add import Media, Relation
 from ...graphs.reader import Reader, Side
-from .concept import BY_WEIGHT, picture_of
-from .wording import phrase
+from ...sheets.concept import BY_WEIGHT, picture_of
+from ...sheets.wording import phrase
 
 NODES, MOST_NODES = 24, 150
 KNOWN = 500  # concepts that a page already shows

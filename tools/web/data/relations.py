@@ -8,9 +8,9 @@ from typing import NamedTuple
 from ... import uri
 from ...add import Media, Relation
 from ...graphs.reader import Reader
-from .concept import picture_of
+from ...sheets.concept import picture_of
+from ...sheets.wording import phrase, sentence
 from .statistics import Statistics, TypeShare
-from .wording import phrase, sentence
 
 PAGE = 60
 

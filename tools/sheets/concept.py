@@ -2,7 +2,7 @@
 
 Promise: a page holds a bounded number of relations, however many there are; the next ones of a
 group follow by key. Limit: where a concept has thousands of relations they stand by their URIs, not
-by weight, because all of them would have to be read for that.
+by weight, because all of them would have to be read for that; `whole` does read them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ... import uri
-from ...add import Entity, Media, Relation
-from ...graphs.reader import FIRST, Key, Reader, Side
-from ...media.credits import Credit, as_text, attribution
-from .wording import heading, sentence
+from .. import uri
+from ..add import Entity, Media, Relation
+from ..graphs.reader import FIRST, Key, Reader, Side
+from ..media.credits import Credit
+from .wording import WORDS, heading, sentence
 
 EACH = 12  # relations of a group on the first page
 NEXT = 60  # on the next ones
 BY_WEIGHT = 5_000  # relations of a concept that are put in order
+WHOLE = 5_000  # relations of a group that a page in a file chooses from
+SHOWN = 18  # of a long group, those that are seen at once, with files or without
+LISTED = 300  # of the others, those that are on the page at all
 SENSES = 20
 
 
@@ -42,6 +45,19 @@ class Group(NamedTuple):
     lines: Sequence[Line]
     after: Key | None  # for the next lines; None at the end
 
+    @property
+    def seen(self) -> list[Line]:
+        """At once: the first ones, and every one that has files."""
+        return [line for at, line in enumerate(self.lines) if at < SHOWN or line.media]
+
+    @property
+    def folded(self) -> list[Line]:
+        return [line for line in self.lines[SHOWN:] if not line.media][:LISTED]
+
+    @property
+    def left_out(self) -> int:
+        return self.number - len(self.seen) - len(self.folded)
+
 
 class Concept(NamedTuple):
     entity: Entity
@@ -52,13 +68,39 @@ class Concept(NamedTuple):
     groups: Sequence[Group]
     sources: Sequence[tuple[str, str]]  # datasets and licences of the relations shown
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """In the words of a page."""
+        kinds = {word: sum(m.kind == kind for m in self.media) for kind, word in WORDS.items()}
+        return kinds | {"relation": self.degree}
 
-def concept(reader: Reader, of: str, each: int = EACH) -> Concept | None:
+    @property
+    def files(self) -> list[Credit]:
+        """All that its page shows, with what they show."""
+        lines = (line for group in self.groups for line in group.lines)
+        of_lines = (Credit(line.relation.uri, each) for line in lines for each in line.media)
+        return [*(Credit(self.entity.uri, each) for each in self.media), *of_lines]
+
+    @property
+    def relations(self) -> list[Relation]:
+        return [line.relation for group in self.groups for line in group.lines]
+
+
+def whole(reader: Reader, of: str) -> Concept | None:
+    """For a page to which nothing can be added later: the heaviest of all its relations."""
+    return concept(reader, of, WHOLE, is_by_weight=True)
+
+
+def concept(
+    reader: Reader, of: str, each: int = EACH, is_by_weight: bool | None = None
+) -> Concept | None:
+    """In order of weight unless there are too many, or as it is said."""
     entity = reader.entities_at([of]).get(of)
     if entity is None:
         return None
     degree = sum(side.number for side in reader.degree_by_side(of))
-    is_by_weight = degree <= BY_WEIGHT
+    if is_by_weight is None:
+        is_by_weight = degree <= BY_WEIGHT
     sides = [side for side in reader.sides(of, each, is_by_weight) if side.relations]
     groups = _groups(reader, entity, sides, is_by_weight)
     return Concept(
@@ -126,9 +168,14 @@ def _lines(reader: Reader, here: str, relations: Sequence[Relation]) -> list[Lin
 
 
 def picture_of(media: Iterable[Media]) -> Media | None:
-    """What stands for a concept among others: an image, else a gif."""
+    """What stands for a concept among others."""
+    return next(iter(pictures_in(media)), None)
+
+
+def pictures_in(media: Iterable[Media]) -> list[Media]:
+    """Images, then gifs."""
     seen = [each for each in media if each.kind in ("image", "visual")]
-    return next((each for each in seen if each.kind == "image"), seen[0] if seen else None)
+    return sorted(seen, key=lambda each: each.kind != "image")
 
 
 def _key(relation: Relation, is_by_weight: bool) -> Key:
@@ -137,40 +184,3 @@ def _key(relation: Relation, is_by_weight: bool) -> Key:
 
 def _sources(relations: Iterable[Relation]) -> list[tuple[str, str]]:
     return sorted({(each.dataset or "", each.license or "") for each in relations})
-
-
-# --- credits to copy -----------------------------------------------------------------------------
-
-
-class Credits(NamedTuple):
-    text: str
-    bibtex: str
-    lines: Sequence[tuple[Media, str]]  # for a list with links
-
-
-def credits_of(owner: str, media: Sequence[Media]) -> Credits:
-    text = "\n".join(as_text(Credit(owner, each) for each in media))
-    entries = "\n\n".join(map(_bibtex, media))
-    return Credits(text, entries, [(each, attribution(each)) for each in media])
-
-
-def _bibtex(media: Media) -> str:
-    values = {
-        "title": media.title or media.path,
-        "author": media.author,
-        "year": (media.time or "")[:4],
-        "url": media.page or media.source,
-        "note": media.license,
-    }
-    lines = [f"  {name} = {{{_tex(value)}}}" for name, value in values.items() if value]
-    return f"@misc{{{media.sha256[:12]},\n" + ",\n".join(lines) + "\n}"
-
-
-def _tex(text: str) -> str:
-    r"""What a stranger wrote closes no brace and runs no command.
-
-    >>> print(_tex("50% {a}\\input"))
-    50\% a input
-    """
-    bare = "".join(" " if each in "{}\\" else each for each in text)
-    return " ".join("".join(f"\\{c}" if c in "%$#&_" else c for c in bare).split())

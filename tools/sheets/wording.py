@@ -1,8 +1,13 @@
-"""Relations in words, as a sentence about a concept."""
+"""Concepts, relations and files in words."""
 
 from __future__ import annotations
 
 import re
+
+from .. import uri
+
+SECTIONS = {"image": "Pictures", "visual": "Moving pictures", "audio": "Sounds"}
+WORDS = {"image": "picture", "visual": "gif", "audio": "sound"}
 
 PHRASES = {
     "IsA": "is a kind of",
@@ -69,3 +74,18 @@ def sentence(start: str, type_: str, end: str) -> str:
     'dog is capable of bark'
     """
     return f"{start} {phrase(type_)} {end}"
+
+
+def sense_of(concept: str) -> str:
+    """What tells a concept from others of its name; English is not named.
+
+    >>> sense_of("/c/de/hund/n"), sense_of("/c/en/dog")
+    ('de, n', '')
+    """
+    language, sense = uri.language(concept), uri.sense(concept)
+    words = [] if language in ("en", None) else [str(language)]
+    return ", ".join([*words, *(sense.split("/") if sense else ())])
+
+
+IN_TEMPLATES = {"phrase": phrase, "sections": SECTIONS, "sense_of": sense_of}
+"""What the templates of concepts call."""
