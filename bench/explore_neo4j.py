@@ -70,8 +70,8 @@ def both(home: Path) -> Callable[[], float]:
 
 
 def answered(what: str, questions: Questions, clock: Callable[[], float]) -> Row:
-    """A server that was just started compiles: a round before those that count. The mean of a round,
-    since a tick of its clock is as long as most answers."""
+    """A server that was just started compiles: one round comes before those that count. The mean
+    of a round, since a tick of its clock is as long as most answers."""
     spent: list[float] = []
     for _ in range(4):
         began = clock()
