@@ -100,15 +100,17 @@ def _concept(at: int, chance: random.Random) -> str:
 
 
 def _relations(concepts: Sequence[str], chance: random.Random, scale: float) -> Iterator[Relation]:
+    """The first concept has a crowd, of which half comes to it."""
     crowd = int(CROWD * scale)
     for at in range(int(RELATIONS * scale)):
-        start = concepts[0] if at < crowd else chance.choice(concepts)
+        start = concepts[0] if at < crowd / 2 else chance.choice(concepts)
         popular = chance.random() < 0.2
         end = (
             concepts[int(len(concepts) * chance.random() ** 4)]
             if popular
             else chance.choice(concepts)
         )
+        end = concepts[0] if crowd / 2 <= at < crowd else end
         type_ = chance.choice(TYPES)
         weight = round(chance.random() * 5, 2)
         uri = assertion(f"/r/{type_}", start, end)

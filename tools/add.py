@@ -43,6 +43,15 @@ def relation_type(uri: str) -> str:
     return uri.removeprefix("/a/[/r/").partition("/,/")[0] if uri.startswith("/a/") else ""
 
 
+def beginning(type_: str, start: str) -> str:
+    """What the URIs of all relations of this type share that begin at this concept.
+
+    >>> beginning("IsA", "/c/en/dog")
+    '/a/[/r/IsA/,/c/en/dog/,'
+    """
+    return f"/a/[/r/{type_}/,{start}/,"
+
+
 KINDS = {"image": "image", "audio": "sound", "visual": "gif"}
 """The kinds of media, and what people call a file of each. Every other list of them is made of
 this one."""

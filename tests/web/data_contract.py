@@ -68,8 +68,10 @@ def fill(graph: Graph) -> None:
     graph.attach(MEDIA)
 
 
-def crowd(number: int) -> list[object]:
-    return [relation("HasA", "/c/en/crowd", f"/c/en/one_{at:04}", at / 10) for at in range(number)]
+def crowd(number: int, is_outward: bool = True) -> list[object]:
+    ends = [("/c/en/crowd", f"/c/en/one_{at:04}") for at in range(number)]
+    pairs = ends if is_outward else [(end, start) for start, end in ends]
+    return [relation("HasA", *pair, at / 10) for at, pair in enumerate(pairs)]
 
 
 class DataContract:
@@ -187,18 +189,20 @@ class DataContract:
             seen += [line.other for line in group.lines]
         assert seen == [f"/c/en/one_{at:04}" for at in reversed(range(150))]  # the heaviest first
 
+    @pytest.mark.parametrize("is_outward", [True, False])
     def test_a_crowded_concept_stands_by_key_and_is_whole(
-        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch, is_outward: bool
     ) -> None:
+        """And a sense of it, whose relations are its own."""
         monkeypatch.setattr("tools.sheets.concept.BY_WEIGHT", 50)
-        write(graph, *crowd(100))  # type: ignore[arg-type]
+        write(graph, *crowd(100, is_outward), relation("HasA", "/c/en/crowd/n", "/c/en/sense", 9.0))  # type: ignore[arg-type]
         page = concept(reader, "/c/en/crowd")
         assert page is not None
         assert not page.is_by_weight
         [group] = page.groups
         seen = [line.other for line in group.lines]
         while group.after is not None:
-            following = more(reader, "/c/en/crowd", "HasA", True, group.after)
+            following = more(reader, "/c/en/crowd", "HasA", is_outward, group.after)
             assert following is not None
             group = following
             seen += [line.other for line in group.lines]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
 
-from ..add import KINDS, Counts, Entity, Media, Relation, relation_type
+from ..add import KINDS, Counts, Entity, Media, Relation, beginning, relation_type
 from ..base.text import storable
 from ..errors import GiveUp
 from . import cypher_reader as cypher
 from .neo4j import Neo4jGraph, Rows
-from .reader import File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
+from .reader import FIRST, File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
 
 PAGE_S, ASIDE_S = 15.0, 600.0
 WORD = re.compile(r"\w+")
@@ -68,10 +68,14 @@ class Neo4jReader:
         ]
 
     def sides(self, concept: str, each: int, is_by_weight: bool) -> list[Side]:
-        texts = self._typed.sides_by_weight if is_by_weight else self._typed.sides_by_uri
+        if not is_by_weight:
+            return [
+                side._replace(relations=self.side(concept, *side[:2], each, False, FIRST))
+                for side in self.degree_by_side(concept)
+            ]
         return [
             side
-            for is_outward, query in texts.items()
+            for is_outward, query in self._typed.sides_by_weight.items()
             for side in _sides(self._ask(query, concept=storable(concept), each=each), is_outward)
         ]
 
@@ -82,9 +86,10 @@ class Neo4jReader:
         if (type_, is_outward) not in texts:
             return []
         weight, uri = after
+        start = storable(concept)
         rows = self._ask(
-            texts[type_, is_outward],
-            concept=storable(concept), weight=weight, after=storable(uri), limit=limit,
+            texts[type_, is_outward], beginning=beginning(type_, start),
+            concept=start, weight=weight, after=storable(uri), limit=limit,
         )  # fmt: skip
         return [Relation(*row) for row in rows]
 
