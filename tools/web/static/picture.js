@@ -13,15 +13,16 @@ document.addEventListener("DOMContentLoaded", () => {
     style: [
       { selector: "node", style: {
         "width": 64, "height": 64, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
-        "label": "data(name)", "color": colour("--ink"), "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
+        "label": "data(name)", "color": colour("--ink"), "font-family": "sans-serif", "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
         "text-max-width": 120, "text-wrap": "ellipsis", "text-background-color": colour("--card"), "text-background-opacity": 0.8 } },
       { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
       { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
       { selector: "node.grown", style: { "border-color": colour("--link") } },
       { selector: "edge", style: {
         "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--line"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
-        "curve-style": "bezier", "label": "data(label)", "font-size": 10, "color": colour("--soft"), "text-rotation": "autorotate",
-        "text-background-color": colour("--card"), "text-background-opacity": 0.85 } },
+        "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
+        // Small letters are drawn wider than they were measured: without room around it a label is cut off at its ends.
+        "text-background-color": colour("--card"), "text-background-opacity": 0.85, "text-background-padding": 8, "text-background-shape": "round-rectangle" } },
       { selector: "edge[?shown]", style: { "line-color": colour("--link") } },
     ],
   });
@@ -76,18 +77,34 @@ document.addEventListener("DOMContentLoaded", () => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
-  const svg = () => {
+  // A file of its own holds its pictures: whoever opens it elsewhere cannot ask us for them.
+  const held = async (address) => {
+    const answer = await fetch(address);
+    if (!answer.ok) return "";
+    const blob = await answer.blob();
+    return new Promise((done) => {
+      const reader = new FileReader();
+      reader.onload = () => done(reader.result);
+      reader.onerror = () => done("");
+      reader.readAsDataURL(blob);
+    });
+  };
+  const svg = async () => {
     const box = cy.elements().boundingBox();
     const text = (value) => value.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
     const lines = cy.edges().map((edge) => {
-      const a = edge.source().position(), b = edge.target().position();
-      return `<line x1="${a.x}" y1="${a.y}" x2="${b.x}" y2="${b.y}" stroke="#999"/><text x="${(a.x + b.x) / 2}" y="${(a.y + b.y) / 2}" font-size="10" fill="#666" text-anchor="middle">${text(edge.data("label"))}</text>`;
+      const a = edge.sourceEndpoint(), b = edge.targetEndpoint(), turn = Math.atan2(b.y - a.y, b.x - a.x) * 180 / Math.PI;
+      const x = (a.x + b.x) / 2, y = (a.y + b.y) / 2, upright = Math.abs(turn) > 90 ? turn + 180 : turn;
+      return `<line x1="${a.x}" y1="${a.y}" x2="${b.x}" y2="${b.y}" stroke="#999" stroke-width="1.5" marker-end="url(#to)"/>` +
+        `<text transform="translate(${x} ${y}) rotate(${upright})" font-size="10" fill="#555" text-anchor="middle" paint-order="stroke" stroke="#fff" stroke-width="4">${text(edge.data("label"))}</text>`;
     });
-    const dots = cy.nodes().map((node) => {
-      const p = node.position(), r = node.width() / 2;
-      return `<circle cx="${p.x}" cy="${p.y}" r="${r}" fill="#eee" stroke="#888"/><text x="${p.x}" y="${p.y + r + 14}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
-    });
-    return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif">${lines.join("")}${dots.join("")}</svg>`;
+    const dots = await Promise.all(cy.nodes().map(async (node, number) => {
+      const p = node.position(), r = node.width() / 2, picture = node.data("picture") ? await held(node.data("picture")) : "";
+      const shown = picture && `<clipPath id="n${number}"><circle cx="${p.x}" cy="${p.y}" r="${r}"/></clipPath><image href="${text(picture)}" x="${p.x - r}" y="${p.y - r}" width="${2 * r}" height="${2 * r}" preserveAspectRatio="xMidYMid slice" clip-path="url(#n${number})"/>`;
+      return `<circle cx="${p.x}" cy="${p.y}" r="${r}" fill="#eee" stroke="#888" stroke-width="2"/>${shown}<text x="${p.x}" y="${p.y + r + 14}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
+    }));
+    const arrow = '<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker>';
+    return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif"><defs>${arrow}</defs>${lines.join("")}${dots.join("")}</svg>`;
   };
   let last = null;
   cy.on("tap", "node", (event) => {
@@ -100,7 +117,7 @@ document.addEventListener("DOMContentLoaded", () => {
   form.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
   document.getElementById("again").addEventListener("click", begin);
   document.getElementById("png").addEventListener("click", async () => save(await cy.png({ output: "blob-promise", full: true, scale: 2, bg: colour("--card") }), "graph.png"));
-  document.getElementById("svg").addEventListener("click", () => save(new Blob([svg()], { type: "image/svg+xml" }), "graph.svg"));
+  document.getElementById("svg").addEventListener("click", async () => save(new Blob([await svg()], { type: "image/svg+xml" }), "graph.svg"));
   window.picture = cy;
   begin();
 });
