@@ -53,7 +53,7 @@ MEDIA = {
         file("en/dog/image/1.png", 1),
         file("en/dog/image/0.png", 2),
         file("en/dog/visual/0.gif", 3, "visual", provider="giphy"),
-        file("en/dog/audio/0.ogg", 4, "audio", license="cc0-1.0"),
+        file("en/dog/audio/0.ogg", 4, "audio", license="cc0-1.0", remark="show the logo"),
     ],
     "/c/en/bark": [file("en/bark/image/0.png", 5)],
     "/c/ja/犬": [file("ja/犬/image/0.png", 6)],
@@ -322,6 +322,8 @@ class DataContract:
         assert numbers(type="-") == "654321"
         assert numbers(size="large") == "7"
         assert numbers(kind="audio", size="small") == ""
+        assert numbers(remark="yes") == "4"
+        assert numbers(remark="-", kind="audio") == ""
         assert numbers(kind="'; DROP TABLE file; --") == ""
 
     def test_filters_say_how_many_they_leave(
@@ -356,6 +358,50 @@ class DataContract:
         assert list(gallery.page(reader, sidecar, Filter(), "nonsense").files) == list(
             gallery.page(reader, sidecar, Filter()).files
         )
+
+    def test_what_is_judged_is_passed_over_by_key(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing twice, nothing missing; a page looks at so many files and no more."""
+        hashes = [f"{at:015x}".ljust(64, "0") for at in range(300)]
+        pets = [f"en/pet/image/{at:03}.png" for at in range(300)]
+        files = [file(each, sha256=hashes[at]) for at, each in enumerate(pets)]
+        graph.attach({"/c/en/pet": files})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        judged = frozenset(hashes[50:290])
+        for rounds in (50, 1):
+            monkeypatch.setattr(gallery, "MOST_ROUNDS", rounds)
+            for filter_, others in ((Filter(), 7), (Filter(kind="image"), 4)):
+                seen, after, pages = list[str](), "", 0
+                while not pages or after:
+                    page = gallery.page(reader, sidecar, filter_, after, judged)
+                    assert len(page.files) <= 60
+                    seen += [each.media.sha256 for each in page.files]
+                    after, pages = page.after, pages + 1
+                assert not {*seen} & judged
+                assert len(seen) == len({*seen}) == 60 + others
+                assert (pages == 2) == (rounds == 50)
+
+    def test_judged_ones_in_the_order_of_judgements_and_by_the_other_filters(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gallery, "PAGE", 2)
+        hashes = [HASH.format(*([number] * 32)) for number in (3, 1, 4, 99, 7, 2)]
+
+        def shown(filter_: Filter) -> str:
+            seen, after, pages = "", "", 0
+            while not pages or after:
+                page = gallery.judged_page(reader, sidecar, hashes, filter_, after)
+                seen += "".join((each.media.title or "")[-1] for each in page.files)
+                after, pages = page.after, pages + 1
+            return seen
+
+        assert shown(Filter()) == "31472"
+        assert shown(Filter(kind="visual")) == "37"
+        assert shown(Filter(remark="yes")) == "4"
+        assert shown(Filter(type="-")) == "3142"
 
     def test_what_changes_in_the_graph_changes_in_the_search(
         self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower
