@@ -217,6 +217,20 @@ class DataContract:
         assert given.text.splitlines()[0] == "/c/en/dog"
         assert '"Title 1" by Ada, CC BY 4.0' in given.text
         assert given.bibtex.count("@misc{") == 4
+        first = (
+            '<p>"<a href="https://example.org/page">Title 1</a>" by Ada, '
+            '<a href="https://example.org/by">CC BY 4.0</a></p>'
+        )
+        assert given.html.splitlines()[0] == first
+        assert given.html.count("show the logo") == 1
+
+    def test_credits_of_strangers_are_no_markup(self) -> None:
+        strange = '"></textarea><script>alert(1)</script>\x00\u202e'
+        media = file("x.png", title=strange, author=strange, remark=strange, page="data:,x")
+        html = credits_of("x", [media, media._replace(page=f"https://x/{strange}")]).html
+        assert "<script" not in html and "</textarea" not in html and "data:" not in html
+        assert "\u202e" not in html and "\x00" not in html
+        assert html.count('href="') == 3 and 'href="https://x/&quot;&gt;' in html
 
     # --- neighbourhood, relations, paths -----------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ... import uri
 from ...add import Entity, Media, Relation
 from ...graphs.reader import FIRST, Key, Reader, Side
-from ...media.credits import Credit, as_text, attribution
+from ...media.credits import Credit, as_html, as_text, attribution
 from .wording import heading, sentence
 
 EACH = 12  # relations of a group on the first page
@@ -144,6 +144,7 @@ def _sources(relations: Iterable[Relation]) -> list[tuple[str, str]]:
 
 class Credits(NamedTuple):
     text: str
+    html: str
     bibtex: str
     lines: Sequence[tuple[Media, str]]  # for a list with links
 
@@ -151,7 +152,8 @@ class Credits(NamedTuple):
 def credits_of(owner: str, media: Sequence[Media]) -> Credits:
     text = "\n".join(as_text(Credit(owner, each) for each in media))
     entries = "\n\n".join(map(_bibtex, media))
-    return Credits(text, entries, [(each, attribution(each)) for each in media])
+    html = "\n".join(map(as_html, media))
+    return Credits(text, html, entries, [(each, attribution(each)) for each in media])
 
 
 def _bibtex(media: Media) -> str:
