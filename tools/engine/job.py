@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 from ..errors import HarvestError, UsageError
 from ..journal.facts import typed
 from ..journal.reader import WholeFile
+from ..journal.rests import Resting
 
 if TYPE_CHECKING:  # a report needs no pools
     from .committer import Store
@@ -291,6 +292,10 @@ class Job:
     def hosts(self) -> Mapping[str, int]:
         """How many of those it is polite to by itself are busy, waiting, resting."""
         return {}
+
+    def resting(self) -> Sequence[Resting]:
+        """Which of these are left alone, the first to come back first."""
+        return ()
 
     def read(self) -> Mapping[str, int]:
         """How much of its sources was read, and how much could not be."""

@@ -24,6 +24,7 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
+from ..journal.rests import Resting
 from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
@@ -46,7 +47,7 @@ from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
 from .pages_watch import Watch
-from .silent_hosts import said_of
+from .silent_hosts import left_alone, said_of
 
 if TYPE_CHECKING:
     from ..cluster.abroad import Abroad  # it is for those who have nodes
@@ -195,6 +196,9 @@ class PagesJob(Job):
 
     def waits(self) -> str:
         return said_of(self._hosts.resting())
+
+    def resting(self) -> Sequence[Resting]:
+        return left_alone(self._hosts)
 
     def metrics(self) -> Mapping[str, Metric]:
         size = sum(self._table.ends_of_files().values())

@@ -61,7 +61,7 @@ class Collector:
         received = sum(size for _, size in view.seen.assist.hosts.values())
         said = Metric("Bytes of bodies received, of all runs", {"received": received}, "direction")
         yield family(f"{PREFIX}bytes_total", said)
-        resting = Metric("Hosts by what is done with them", {"resting": len(view.rests)}, "state")
+        resting = Metric("Hosts by what is done with them", {"resting": view.resting}, "state")
         yield family(f"{PREFIX}hosts", resting)
 
     def _tally(self) -> dict[str, int]:

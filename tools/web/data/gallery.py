@@ -96,7 +96,9 @@ def page(
         start = rows[-1][:2]
     last = found[PAGE - 1][:2] if len(found) >= PAGE else start
     is_last = is_end and len(found) <= PAGE
-    return Page(_shown(reader, [row[2] for row in found[:PAGE]]), "" if is_last else f"{last[0]}.{last[1]}")
+    return Page(
+        _shown(reader, [row[2] for row in found[:PAGE]]), "" if is_last else f"{last[0]}.{last[1]}"
+    )
 
 
 def _shown(reader: Reader, paths: Sequence[str]) -> list[File]:
