@@ -246,6 +246,7 @@ EXPECTED = {
 
 
 def a_page_of_a_crawl(page: Served) -> None:
+    assert re.search(r'^sheaf_links_total{verdict="[^"]+"} \d', page.get("/metrics").text, re.M)
     found = page.get("/api/pages").json["found"]
     url = next(each["url"] for each in found if each["words"])
     assert page.get(f"/pages/page?url={url}").status == 200
@@ -276,6 +277,12 @@ def test_the_board_asks_for_metrics_there_are(page: Served) -> None:
     }
     families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
     assert {name.removesuffix("_bucket") for name in asked} <= {*families}
+
+
+def test_the_manual_names_every_metric(page: Served) -> None:
+    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
+    assert families and all(f"`{name}`" in text for name in families)
 
 
 def test_the_manual_names_every_address(page: Served) -> None:

@@ -124,6 +124,10 @@ class Description:
         """Its own views, by what its tasks have counted up to some moment."""
         return ()
 
+    def metrics(self, counts: Mapping[str, int]) -> Mapping[str, Metric]:
+        """Those of its own that such counts tell, by name."""
+        return {}
+
     def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
         """Those that need more than counts: read from a state's file, or what lies beside it."""
         return ()
@@ -286,7 +290,7 @@ class Job:
         return 0
 
     def metrics(self) -> Mapping[str, Metric]:
-        """Its own, by name; one that ends with _total only ever grows."""
+        """Its own that counts do not tell, by name; one that ends with _total only ever grows."""
         return {}
 
     def hosts(self) -> Mapping[str, int]:

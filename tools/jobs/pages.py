@@ -29,7 +29,7 @@ from ..network.hosts import Hosts
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
-from ..pages.control import LINKS, Control
+from ..pages.control import Control
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
@@ -202,21 +202,10 @@ class PagesJob(Job):
 
     def metrics(self) -> Mapping[str, Metric]:
         size = sum(self._table.ends_of_files().values())
-        return {
-            "links_total": Metric("Links by what became of them", self._links(), "verdict"),
-            "archive_bytes": Metric("Bytes of the WARC files", size),
-        }
+        return {"archive_bytes": Metric("Bytes of the WARC files", size)}
 
     def hosts(self) -> Mapping[str, int]:
         return self._hosts.states()
-
-    def _links(self) -> dict[str, float]:
-        counts = self._pools.tally() if self._pools is not None else {}
-        return {
-            name.removeprefix(LINKS): number
-            for name, number in counts.items()
-            if name.startswith(LINKS)
-        }
 
     def summary(self) -> Sequence[Panel]:
         counts = self._pools.tally() if self._pools is not None else {}

@@ -13,6 +13,7 @@ from ..graphs.reader import FIRST, Key
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.concept import concept, credits_of, more, picture_of
 from .data.gallery import Filter
+from .data.growing import TRAITS
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
 from .data.wording import sentence
@@ -131,7 +132,7 @@ def _meant(explorer: Explorer, text: str) -> str | None:
 
 
 def files(explorer: Explorer, query: Query) -> Found:
-    filter_ = Filter(**{name: query.get(name, "") for name in gallery.TRAITS})
+    filter_ = Filter(**{name: query.get(name, "") for name in TRAITS})
     verdicts = judgements.judged(explorer.state)
     chosen = query.get("judged", "") if query.get("judged") in judgements.VERDICTS else ""
     page = _page(explorer, filter_, verdicts, chosen, query.get("after", ""))
