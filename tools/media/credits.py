@@ -11,7 +11,6 @@ from typing import NamedTuple, TextIO
 
 from ..add import Media
 from ..base.text import one_line
-from ..uri import is_external
 
 COLUMNS = (
     *("path", "owner", "kind", "title", "author", "license", "license_url"),
@@ -64,7 +63,8 @@ def as_html(media: Media) -> str:
 
 def _link(url: str | None, text: str) -> str:
     shown = escape(one_line(text), quote=False)
-    return f'<a href="{escape(one_line(url))}">{shown}</a>' if url and is_external(url) else shown
+    is_address = url is not None and url.startswith(("http://", "https://"))
+    return f'<a href="{escape(one_line(url or ""))}">{shown}</a>' if is_address else shown
 
 
 def licence_name(code: str | None) -> str:
