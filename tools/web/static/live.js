@@ -7,7 +7,16 @@
     lost.querySelector("time").textContent = last.toLocaleTimeString();
     lost.hidden = false;
   };
-  const well = () => { last = new Date(); lost.hidden = true; };
+  const PATIENCE_MS = 5000;
+  const live = document.querySelector("main[hx-sse\\:connect]");
+  let isLive = !live;
+  const well = () => { last = new Date(); lost.hidden = true; isLive = true; };
+  // A page that was never live, because too many are open, would stand still without a word.
+  setInterval(() => {
+    if (isLive || document.hidden) return;
+    show();
+    htmx.ajax("GET", live.getAttribute("hx-sse:connect"), { source: live });
+  }, PATIENCE_MS);
   document.documentElement.classList.add("has-js");
   document.addEventListener("htmx:sse:after:message", well);
   document.addEventListener("htmx:sse:after:connection", well);
