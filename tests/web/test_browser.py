@@ -117,6 +117,26 @@ def test_retry_empties_a_reason(browser: Eyes, harvested: Path, tmp_path: Path) 
         assert look.complaints() == []
 
 
+def test_uris_of_a_reason_are_copied_while_more_fail(
+    browser: Eyes, harvested: Path, tmp_path: Path
+) -> None:
+    """What somebody has opened stays open."""
+    folder = copied(harvested, tmp_path)
+    [first] = spoil(folder / "state", ("HTTP 404 for a",))
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        see.goto(f"{page.address}/failed?reason=HTTP+404")
+        is_live(see)
+        see.locator("#uris summary").click()
+        see.locator("#uris textarea").focus()
+        assert see.evaluate("getSelection().toString()") == f"{first}\n"
+        [second] = spoil(folder / "state", ("HTTP 404 for b",))
+        expect(see.locator("tbody tr")).to_have_count(2, timeout=WAIT_MS)
+        assert see.locator("#uris textarea").is_visible()
+        assert see.locator("#uris textarea").input_value().split() == [first, second]
+        assert look.complaints() == []
+
+
 def by_keyboard(see: Page, text: str, within: str = "") -> None:
     """Tab until what has the focus says this, then Enter."""
     said = """within => { const it = document.activeElement, all = it.closest('li') || it;

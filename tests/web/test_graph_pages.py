@@ -159,18 +159,27 @@ def test_a_concept_with_hostile_neighbours(shown: Served, browser: Eyes) -> None
         assert look.complaints() == []
 
 
-def test_a_sound_can_be_sought(shown: Served, browser: Eyes) -> None:
-    [first, *_] = shown.get("/api/media?kind=audio").json["files"]
+PLAYED = """async sound => {
+    const heard = name => new Promise(done => sound.addEventListener(name, done, {once: true}));
+    await sound.play();
+    while (sound.currentTime === 0 && !sound.ended) await heard('timeupdate');
+    const played = sound.currentTime;
+    sound.pause();
+    const sought = heard('seeked');
+    sound.currentTime = sound.duration * 0.75;
+    await sought;
+    return [played, sound.currentTime / sound.duration, sound.error && sound.error.message];
+}"""
+
+
+def test_a_sound_plays_and_can_be_sought(shown: Served, browser: Eyes) -> None:
+    """Not a FLAC: in one of seconds Chromium fails to find some places, wherever it comes from."""
+    sounds = shown.get("/api/media?kind=audio").json["files"]
+    first = next(each for each in sounds if each["media"]["mime"] == "audio/wav")
     with browser.looking(opened(shown, quote(first["owner"]))) as look:
-        moved = look.page.locator("audio").first.evaluate(
-            """sound => new Promise(done => {
-                sound.addEventListener('seeked', () => done(sound.currentTime), {once: true});
-                const seek = () => { sound.currentTime = sound.duration / 2; };
-                if (sound.readyState > 0) seek();
-                else { sound.addEventListener('loadedmetadata', seek, {once: true}); sound.load(); }
-            })"""
-        )
-        assert moved > 0
+        played, part, error = look.page.locator("audio[src$=wav]").first.evaluate(PLAYED)
+        assert played > 0
+        assert (round(part, 2), error) == (0.75, None)
         assert look.complaints() == []
 
 

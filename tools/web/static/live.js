@@ -1,4 +1,4 @@
-// Says when there is no connection any more; everything else is htmx's.
+// Says when there is no connection any more, and what keys do; everything else is htmx's.
 "use strict";
 (() => {
   const lost = document.getElementById("lost");
@@ -22,6 +22,9 @@
   document.addEventListener("htmx:sse:after:connection", well);
   document.addEventListener("htmx:sse:error", show);
   document.addEventListener("htmx:error", show);
+  document.addEventListener("focusin", (event) => {  // texts that are copied whole
+    if (event.target.matches("textarea.copied")) event.target.select();
+  });
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
     if (event.key === "/" && search && !event.target.closest("input, textarea")) {
