@@ -31,7 +31,7 @@ from tools.settings import Settings
 SEED = "/c/en/0"
 
 NO_JOB = {
-    "job": SimpleNamespace(task_timeout_s=None, scan_s=None, client=None),
+    "job": SimpleNamespace(task_timeout_s=None, scan_s=None, client=None, resting=tuple),
     "executor": ThreadExecutor([], {}),
 }
 

@@ -12,6 +12,7 @@ import pytest
 from tests.support.store_contract import relation, write
 from tools.add import Entity, Graph, Media
 from tools.graphs.reader import FIRST, Reader
+from tools.media.credits import Credit
 from tools.sheets.concept import NEXT, concept, more
 from tools.sheets.credits import credits_of
 from tools.web.data import gallery, judgements, media_file, search, statistics
@@ -54,7 +55,7 @@ MEDIA = {
         file("en/dog/image/1.png", 1),
         file("en/dog/image/0.png", 2),
         file("en/dog/visual/0.gif", 3, "visual", provider="giphy"),
-        file("en/dog/audio/0.ogg", 4, "audio", license="cc0-1.0"),
+        file("en/dog/audio/0.ogg", 4, "audio", license="cc0-1.0", remark="show the logo"),
     ],
     "/c/en/bark": [file("en/bark/image/0.png", 5)],
     "/c/ja/犬": [file("ja/犬/image/0.png", 6)],
@@ -225,6 +226,21 @@ class DataContract:
         assert owners == ["/c/en/dog", BARKS.uri]
         assert '"Title 1" by Ada, CC BY 4.0' in given.text
         assert given.bibtex.count("@misc{") == len(dog.files) == 5
+        first = (
+            '<p>"<a href="https://example.org/page">Title 1</a>" by Ada, '
+            '<a href="https://example.org/by">CC BY 4.0</a></p>'
+        )
+        assert given.html.splitlines()[0] == first
+        assert given.html.count("show the logo") == 1
+
+    def test_credits_of_strangers_are_no_markup(self) -> None:
+        strange = '"></textarea><script>alert(1)</script>\x00\u202e'
+        media = file("x.png", title=strange, author=strange, remark=strange, page="data:,x")
+        elsewhere = media._replace(page=f"https://x/{strange}")
+        html = credits_of([Credit("x", each) for each in (media, elsewhere)]).html
+        assert "<script" not in html and "</textarea" not in html and "data:" not in html
+        assert "\u202e" not in html and "\x00" not in html
+        assert html.count('href="') == 3 and 'href="https://x/&quot;&gt;' in html
 
     # --- neighbourhood, relations, paths -----------------------------------------------------
 
@@ -330,6 +346,8 @@ class DataContract:
         assert numbers(type="-") == "654321"
         assert numbers(size="large") == "7"
         assert numbers(kind="audio", size="small") == ""
+        assert numbers(remark="yes") == "4"
+        assert numbers(remark="-", kind="audio") == ""
         assert numbers(kind="'; DROP TABLE file; --") == ""
 
     def test_filters_say_how_many_they_leave(
@@ -364,6 +382,50 @@ class DataContract:
         assert list(gallery.page(reader, sidecar, Filter(), "nonsense").files) == list(
             gallery.page(reader, sidecar, Filter()).files
         )
+
+    def test_what_is_judged_is_passed_over_by_key(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing twice, nothing missing; a page looks at so many files and no more."""
+        hashes = [f"{at:015x}".ljust(64, "0") for at in range(300)]
+        pets = [f"en/pet/image/{at:03}.png" for at in range(300)]
+        files = [file(each, sha256=hashes[at]) for at, each in enumerate(pets)]
+        graph.attach({"/c/en/pet": files})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        judged = frozenset(hashes[50:290])
+        for rounds in (50, 1):
+            monkeypatch.setattr(gallery, "MOST_ROUNDS", rounds)
+            for filter_, others in ((Filter(), 7), (Filter(kind="image"), 4)):
+                seen, after, pages = list[str](), "", 0
+                while not pages or after:
+                    page = gallery.page(reader, sidecar, filter_, after, judged)
+                    assert len(page.files) <= 60
+                    seen += [each.media.sha256 for each in page.files]
+                    after, pages = page.after, pages + 1
+                assert not {*seen} & judged
+                assert len(seen) == len({*seen}) == 60 + others
+                assert (pages == 2) == (rounds == 50)
+
+    def test_judged_ones_in_the_order_of_judgements_and_by_the_other_filters(
+        self, reader: Reader, sidecar: Sidecar, grown: Grower, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gallery, "PAGE", 2)
+        hashes = [HASH.format(*([number] * 32)) for number in (3, 1, 4, 99, 7, 2)]
+
+        def shown(filter_: Filter) -> str:
+            seen, after, pages = "", "", 0
+            while not pages or after:
+                page = gallery.judged_page(reader, sidecar, hashes, filter_, after)
+                seen += "".join((each.media.title or "")[-1] for each in page.files)
+                after, pages = page.after, pages + 1
+            return seen
+
+        assert shown(Filter()) == "31472"
+        assert shown(Filter(kind="visual")) == "37"
+        assert shown(Filter(remark="yes")) == "4"
+        assert shown(Filter(type="-")) == "3142"
 
     def test_what_changes_in_the_graph_changes_in_the_search(
         self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower

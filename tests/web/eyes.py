@@ -15,7 +15,10 @@ from tests.support.browser import program as chromium
 WITNESS = """window.violations = [];
 document.addEventListener('securitypolicyviolation',
     each => violations.push(each.violatedDirective + ' ' + each.blockedURI));"""
-ARGUMENTS = [*(flag for flag in FLAGS if "headless" not in flag and "pipe" not in flag)]
+ARGUMENTS = [
+    *(flag for flag in FLAGS if "headless" not in flag and "pipe" not in flag),
+    "--autoplay-policy=no-user-gesture-required",
+]
 PATIENCE_MS = 30_000
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
-from tools.web import patience
+from tools.web import app, patience
 from tools.web.server import Listening
 
 
@@ -270,6 +270,27 @@ def test_a_body_that_is_too_long_is_refused(page: Served) -> None:
     body = "reason=" + "x" * 100_000
     said = page.ask("/act/retry", "POST", body, Authorization=f"Bearer {page.token}")
     assert said.status == 413
+
+
+def test_a_body_that_never_ends_is_not_waited_for(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever drips it is told, and dropped."""
+    monkeypatch.setattr(app, "BODY_S", 0.3)
+    monkeypatch.setattr(patience, "HEAD_S", 0.3)
+    head = f"POST /act/retry HTTP/1.1\r\nHost: {page.netloc}\r\nContent-Length: 9999\r\n"
+    host, _, port = page.netloc.partition(":")
+    with closing(socket.create_connection((host, int(port)), timeout=PATIENCE_S)) as slow:
+        slow.sendall(f"{head}Authorization: Bearer {page.token}\r\n\r\n".encode())
+
+        def drip() -> bool:
+            with suppress(OSError):
+                slow.sendall(b"x")
+            return is_dropped(slow)
+
+        wait_for(drip)
+        with suppress(ConnectionError):
+            assert b" 408 " in slow.recv(1000)
 
 
 def test_on_a_socket_file(harvested: Path, tmp_path: Path) -> None:

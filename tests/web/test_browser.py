@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.eyes import Eyes
 from tests.web.scene import (
@@ -96,8 +97,7 @@ def stands_still(see: Page, state: Path) -> None:
     done = pools(state)["done_extend"]
     shown = re.compile(f"^{done:,}$")
     expect(see.locator("#stage-extend .figure-done")).to_have_text(shown, timeout=WAIT_MS)
-    for _ in range(2):  # samples are still taken
-        curves_go_on(see)
+    curves_go_on(see)  # samples are still taken
     expect(see.locator("#stage-extend .figure-done")).to_have_text(shown)
     assert pools(state)["done_extend"] == done
 
@@ -113,6 +113,26 @@ def test_retry_empties_a_reason(browser: Eyes, harvested: Path, tmp_path: Path) 
         by_keyboard(see, "Retry", "connection lost")
         expect(see.locator("#said")).to_contain_text("1 go back to work", timeout=WAIT_MS)
         expect(see.locator(".reasons li")).to_have_count(1, timeout=WAIT_MS)
+        assert look.complaints() == []
+
+
+def test_uris_of_a_reason_are_copied_while_more_fail(
+    browser: Eyes, harvested: Path, tmp_path: Path
+) -> None:
+    """What somebody has opened stays open."""
+    folder = copied(harvested, tmp_path)
+    [first] = spoil(folder / "state", ("HTTP 404 for a",))
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        see.goto(f"{page.address}/failed?reason=HTTP+404")
+        is_live(see)
+        see.locator("#uris summary").click()
+        see.locator("#uris textarea").focus()
+        assert see.evaluate("getSelection().toString()") == f"{first}\n"
+        [second] = spoil(folder / "state", ("HTTP 404 for b",))
+        expect(see.locator("tbody tr")).to_have_count(2, timeout=WAIT_MS)
+        assert see.locator("#uris textarea").is_visible()
+        assert see.locator("#uris textarea").input_value().split() == [first, second]
         assert look.complaints() == []
 
 
@@ -168,6 +188,40 @@ def test_without_javascript_the_pages_read(browser: Eyes, spoilt: Served) -> Non
             assert see.locator("button:visible").count() == 0, place
         see.goto(spoilt.address)
         assert "Without JavaScript" in see.locator("noscript").inner_text()
+
+
+def test_a_page_is_live_however_slowly_its_scripts_come(browser: Eyes, page: Served) -> None:
+    """htmx begins when the document is read: what it needs must be there by then."""
+
+    def slowly(route: Route) -> None:
+        time.sleep(0.3)
+        route.continue_()
+
+    with browser.looking(page.full) as look:
+        see = look.page
+        see.route("**/hx-sse.min.js", slowly)
+        see.reload()
+        is_live(see)
+        assert look.complaints() == []
+
+
+def test_a_page_that_is_not_live_says_so_and_tries_again(browser: Eyes, page: Served) -> None:
+    """As when too many are open: it shows what it has."""
+    answers = iter(["Too many pages are open at once", ""])
+
+    def answer(route: Route) -> None:
+        text = next(answers)
+        route.fulfill(status=503, body=text) if text else route.continue_()
+
+    with browser.looking(page.full) as look:
+        see = look.page
+        see.clock.install()
+        see.route("**/live/overview", answer)
+        see.reload()
+        see.clock.fast_forward(6000)
+        is_live(see)
+        expect(see.locator("#lost")).to_be_hidden(timeout=WAIT_MS)
+        assert next(answers, None) is None and "Too many" not in see.locator("main").inner_text()
 
 
 def test_a_server_that_is_gone_is_said(browser: Eyes, harvested: Path) -> None:

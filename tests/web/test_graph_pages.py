@@ -189,18 +189,27 @@ def test_a_page_in_a_file_says_the_same(shown: Served, folder: Path, tmp_path: P
     assert credits <= set(re.findall(captions, file, re.DOTALL))  # it has more relations at once
 
 
-def test_a_sound_can_be_sought(shown: Served, browser: Eyes) -> None:
-    [first, *_] = shown.get("/api/media?kind=audio").json["files"]
+PLAYED = """async sound => {
+    const heard = name => new Promise(done => sound.addEventListener(name, done, {once: true}));
+    await sound.play();
+    while (sound.currentTime === 0 && !sound.ended) await heard('timeupdate');
+    const played = sound.currentTime;
+    sound.pause();
+    const sought = heard('seeked');
+    sound.currentTime = sound.duration * 0.75;
+    await sought;
+    return [played, sound.currentTime / sound.duration, sound.error && sound.error.message];
+}"""
+
+
+def test_a_sound_plays_and_can_be_sought(shown: Served, browser: Eyes) -> None:
+    """Not a FLAC: in one of seconds Chromium fails to find some places, wherever it comes from."""
+    sounds = shown.get("/api/media?kind=audio").json["files"]
+    first = next(each for each in sounds if each["media"]["mime"] == "audio/wav")
     with browser.looking(opened(shown, quote(first["owner"]))) as look:
-        moved = look.page.locator("audio").first.evaluate(
-            """sound => new Promise(done => {
-                sound.addEventListener('seeked', () => done(sound.currentTime), {once: true});
-                const seek = () => { sound.currentTime = sound.duration / 2; };
-                if (sound.readyState > 0) seek();
-                else { sound.addEventListener('loadedmetadata', seek, {once: true}); sound.load(); }
-            })"""
-        )
-        assert moved > 0
+        played, part, error = look.page.locator("audio[src$=wav]").first.evaluate(PLAYED)
+        assert played > 0
+        assert (round(part, 2), error) == (0.75, None)
         assert look.complaints() == []
 
 
@@ -212,9 +221,12 @@ def test_the_picture_grows_by_a_click_and_opens_by_two(shown: Served, browser: E
         assert before > 5
         other = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
         names = [each["uri"] for each in other[1:]]
-        [grows, *_] = [each for each in names if _is_larger(shown, each, names)]
-        look.page.evaluate("uri => picture.getElementById(uri).emit('tap')", grows)
+        grows = next(each for each in names if _is_larger(shown, each, names))
+        look.page.evaluate("uri => { picture.getElementById(uri).emit('tap'); }", grows)
         look.page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
+        twice = "uri => { const it = picture.getElementById(uri); it.emit('tap'); it.emit('tap'); }"
+        look.page.evaluate(twice, "/c/en/dog")
+        look.page.wait_for_url("**/c/en/dog")
         assert look.complaints() == []
 
 
@@ -243,16 +255,23 @@ def test_the_gallery_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
         assert look.complaints() == []
 
 
-@pytest.mark.parametrize(
-    "path", ["/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA"]
-)
-def test_narrow_dark_and_without_javascript(shown: Served, browser: Eyes, path: str) -> None:
-    with browser.looking(opened(shown, path), width=320, dark=True) as look:
-        wide = look.page.evaluate("() => document.documentElement.scrollWidth")
-        assert wide <= 320
+PLACES = ("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA")
+
+
+def test_every_page_is_narrow_and_dark(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/search"), width=320, dark=True) as look:
+        for path in PLACES:
+            look.page.goto(shown.address + path)
+            wide = look.page.evaluate("() => document.documentElement.scrollWidth")
+            assert wide <= 320, path
         assert look.complaints() == []
-    with browser.looking(opened(shown, path), javascript=False) as look:
-        assert look.page.locator("main").inner_text().strip()
+
+
+def test_every_page_reads_without_javascript(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/search"), javascript=False) as look:
+        for path in PLACES:
+            look.page.goto(shown.address + path)
+            assert look.page.locator("main h1").first.inner_text().strip(), path
 
 
 def test_the_picture_is_saved_as_svg_and_png(shown: Served, browser: Eyes, tmp_path: Path) -> None:

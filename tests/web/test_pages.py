@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -87,15 +88,35 @@ def test_the_log_by_level(page: Served) -> None:
 
 def test_the_nodes_of_a_cluster(harvested: Path, tmp_path: Path) -> None:
     """As a harvest that runs writes them down; we stand for it here."""
-    folder = copied(harvested, tmp_path)
-    node = Node("<b>a</b>", None, 1e9, "1", 8, 3, 120, 0, 0, 9, 99, 0, None, 0, "", "")
+    folder, now = copied(harvested, tmp_path), time.time()
+    well = Node("<b>a</b>", now - 60, now + 600, "1.2", 8, 3, 120, 2, 5, 9, 99, 0, 10**9, 0, "", "")
+    nodes = [
+        well,
+        well._replace(name="quiet", since=None, heard=now - 3600, at_work=0),
+        well._replace(name="full", held="its disk is <full>", free_bytes=None),
+        well._replace(name="old", refused="extend: version <0>", owners=7, waiting_bytes=4096),
+        well._replace(name="new", since=None, heard=None, version=""),
+    ]
     with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
-        for key, value in nodes_fact(os.getpid(), [node]).items():
+        for key, value in nodes_fact(os.getpid(), nodes).items():
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
     with only_instance(folder / "state"), served(folder) as page:
-        (seen,) = page.get("/api/work").json["nodes"]
-        assert seen["node"]["places"] == 8 and "silent" in seen["remarks"][0]
-        assert "&lt;b&gt;a&lt;/b&gt;" in page.get("/work").text
+        seen = {each["node"]["name"]: each for each in page.get("/api/work").json["nodes"]}
+        assert seen["<b>a</b>"]["node"]["places"] == 8 and seen["<b>a</b>"]["remarks"] == []
+        text = page.get("/work").text
+        rows = {name: row_of(text, name) for name in ("&lt;b&gt;a", "quiet", "full", "old", "new")}
+        assert all("<b>" not in row and "<full>" not in row for row in rows.values())
+        said = ("just now", "3 of 8", "120", "2, 5", "1.0 GB", "1.2")
+        assert all(each in rows["&lt;b&gt;a"] for each in said), rows
+        assert "quiet is silent since 60 min ago" in rows["quiet"] and ">silent<" in rows["quiet"]
+        assert "full is held: its disk is &lt;full&gt;" in rows["full"]
+        assert "old may not: extend: version &lt;0&gt;" in rows["old"]
+        assert "alone has the files of 7" in rows["old"] and "never" in rows["new"]
+
+
+def row_of(text: str, name: str) -> str:
+    table = text.partition('id="nodes"')[2].partition("</table>")[0]
+    return next(each for each in table.split("<tr") if f"<bdi>{name}" in each)
 
 
 def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
@@ -246,6 +267,7 @@ EXPECTED = {
 
 
 def a_page_of_a_crawl(page: Served) -> None:
+    assert re.search(r'^sheaf_links_total{verdict="[^"]+"} \d', page.get("/metrics").text, re.M)
     found = page.get("/api/pages").json["found"]
     url = next(each["url"] for each in found if each["words"])
     assert page.get(f"/pages/page?url={url}").status == 200
@@ -276,6 +298,12 @@ def test_the_board_asks_for_metrics_there_are(page: Served) -> None:
     }
     families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
     assert {name.removesuffix("_bucket") for name in asked} <= {*families}
+
+
+def test_the_manual_names_every_metric(page: Served) -> None:
+    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
+    assert families and all(f"`{name}`" in text for name in families)
 
 
 def test_the_manual_names_every_address(page: Served) -> None:

@@ -216,7 +216,12 @@ class Assist:
         client, now = self._harvest.job.client, time.time()
         troubles = () if client is None else client.troubles()
         resting = [
-            Resting(each.host, now + each.seconds, each.reason) for each in troubles if each.seconds
+            *(
+                Resting(each.host, now + each.seconds, each.reason)
+                for each in troubles
+                if each.seconds
+            ),
+            *self._harvest.job.resting(),
         ]
         executor, pid = self._harvest.executor, os.getpid()
         beside = processes_fact(pid, processes_of(executor)) | nodes_fact(pid, nodes_of(executor))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..base.extras import named
 from ..engine.harvest import Harvest
-from ..engine.job import Metric
+from ..engine.job import Description, Metric
 from ..errors import UsageError
 from ..journal import timings
 from .settings import AssistSettings
@@ -46,7 +46,9 @@ class Collector:
 
     def _tasks(self) -> Iterator[Family]:
         stages = [monitor.stage.name for monitor in self._harvest.monitors]
-        return tasks(self._harvest.pools.tally(), stages)
+        counts = self._harvest.pools.tally()
+        yield from tasks(counts, stages)
+        yield from counted(self._harvest.job.description, counts)
 
     def _now(self) -> Iterator[Family]:
         pools = self._harvest.pools.counts()
@@ -88,6 +90,12 @@ def tasks(counts: Mapping[str, int], stages: Iterable[str]) -> Iterator[Family]:
         spread, seconds = timings.spread(counts, stage), timings.seconds(counts, stage)
         taken.add_metric([stage], spread, seconds)
     yield from (total, taken)
+
+
+def counted(job: Description, counts: Mapping[str, int]) -> Iterator[Family]:
+    """What only a job of this kind counts."""
+    for name, metric in job.metrics(counts).items():
+        yield family(PREFIX + name, metric)
 
 
 def in_pools(pools: Mapping[str, int]) -> Family:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 from ..errors import HarvestError, UsageError
 from ..journal.facts import typed
 from ..journal.reader import WholeFile
+from ..journal.rests import Resting
 
 if TYPE_CHECKING:  # a report needs no pools
     from .committer import Store
@@ -122,6 +123,10 @@ class Description:
     def panels(self, counts: Mapping[str, int]) -> Sequence[Panel]:
         """Its own views, by what its tasks have counted up to some moment."""
         return ()
+
+    def metrics(self, counts: Mapping[str, int]) -> Mapping[str, Metric]:
+        """Those of its own that such counts tell, by name."""
+        return {}
 
     def views(self, file: Path, pace: Pace) -> Sequence[Panel]:
         """Those that need more than counts: read from a state's file, or what lies beside it."""
@@ -285,12 +290,16 @@ class Job:
         return 0
 
     def metrics(self) -> Mapping[str, Metric]:
-        """Its own, by name; one that ends with _total only ever grows."""
+        """Its own that counts do not tell, by name; one that ends with _total only ever grows."""
         return {}
 
     def hosts(self) -> Mapping[str, int]:
         """How many of those it is polite to by itself are busy, waiting, resting."""
         return {}
+
+    def resting(self) -> Sequence[Resting]:
+        """Which of these are left alone, the first to come back first."""
+        return ()
 
     def read(self) -> Mapping[str, int]:
         """How much of its sources was read, and how much could not be."""

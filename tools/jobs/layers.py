@@ -21,6 +21,7 @@ from ..engine.harvest import Harvest
 from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..errors import HarvestError, NothingHarvested, StateDamaged, Unavailable
+from ..journal.rests import Resting
 from ..layers import snapshot
 from ..layers.activity import Activity, create_tables, first_requests
 from ..layers.kept import Kept
@@ -38,7 +39,7 @@ from .layers_stored import DATABASE, TABLES
 from .layers_task import database_in, is_there, task_in
 from .layers_watch import Watch
 from .ownership import ID, Past
-from .silent_hosts import said_of
+from .silent_hosts import left_alone, said_of
 
 if TYPE_CHECKING:
     from ..cluster.abroad import Abroad
@@ -230,6 +231,12 @@ class LayersJob(Job):
 
     def waits(self) -> str:
         return said_of(self._hosts.resting())
+
+    def hosts(self) -> Mapping[str, int]:
+        return self._hosts.states()
+
+    def resting(self) -> Sequence[Resting]:
+        return left_alone(self._hosts)
 
     def metrics(self) -> Mapping[str, Metric]:
         rows = {name: float(number) for name, number in self._store.rows.items()}

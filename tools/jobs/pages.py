@@ -24,10 +24,11 @@ from ..engine.job import Counted, Job, Metric, Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested
+from ..journal.rests import Resting
 from ..pages.analyse import Analyse
 from ..pages.archived import Archived, write_index
 from ..pages.brought import Brought
-from ..pages.control import LINKS, Control
+from ..pages.control import Control
 from ..pages.extract import extract_named
 from ..pages.found import found_of
 from ..pages.keeper import Keeper
@@ -45,7 +46,7 @@ from .pages_crawl import Crawl
 from .pages_description import PAGES
 from .pages_results import crawl_sheet, panels
 from .pages_watch import Watch
-from .silent_hosts import said_of
+from .silent_hosts import left_alone, said_of
 
 if TYPE_CHECKING:
     from ..cluster.abroad import Abroad  # it is for those who have nodes
@@ -189,23 +190,15 @@ class PagesJob(Job):
     def waits(self) -> str:
         return said_of(self._hosts.resting())
 
+    def resting(self) -> Sequence[Resting]:
+        return left_alone(self._hosts)
+
     def metrics(self) -> Mapping[str, Metric]:
         size = sum(self._table.ends_of_files().values())
-        return {
-            "links_total": Metric("Links by what became of them", self._links(), "verdict"),
-            "archive_bytes": Metric("Bytes of the WARC files", size),
-        }
+        return {"archive_bytes": Metric("Bytes of the WARC files", size)}
 
     def hosts(self) -> Mapping[str, int]:
         return self._hosts.states()
-
-    def _links(self) -> dict[str, float]:
-        counts = self._pools.tally() if self._pools is not None else {}
-        return {
-            name.removeprefix(LINKS): number
-            for name, number in counts.items()
-            if name.startswith(LINKS)
-        }
 
     def summary(self) -> Sequence[Panel]:
         counts = self._pools.tally() if self._pools is not None else {}

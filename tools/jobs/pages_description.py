@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..engine.job import Description, Job, Panel, Series
+from ..engine.job import Description, Job, Metric, Panel, Series
 from ..engine.stage import Stage
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class PagesDescription(Description):
             Panel("Same content as before", "table", _of(REVISITS, counts)),
             Panel("Words counted", "curve", [("words", counts.get("words", 0))]),
         )
+
+    def metrics(self, counts: Mapping[str, int]) -> Mapping[str, Metric]:
+        links = {verdict: float(number) for verdict, number in _of(LINKS, counts)}
+        return {"links_total": Metric("Links by what became of them", links, "verdict")}
 
     def for_programs(self, counts: Mapping[str, int]) -> dict[str, object]:
         return {

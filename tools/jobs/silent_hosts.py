@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ..base.text import amount, duration
 from ..engine.harvest import Harvest
+from ..journal import rests
 from ..network.courtesy import NO_RULES
 from ..network.hosts import Hosts
 
@@ -102,6 +103,12 @@ class SilentHosts:
             number += given_up
         if number:
             logger.warning("%s: %s given up (%s)", lane, amount(number, self._noun), reason)
+
+
+def left_alone(hosts: Hosts) -> list[rests.Resting]:
+    """By the wall clock, for whoever looks from outside."""
+    apart = time.time() - time.monotonic()
+    return [rests.Resting(lane, apart + until, why) for lane, until, why in hosts.resting()]
 
 
 def said_of(resting: Sequence[Resting]) -> str:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from .facts import RESTS, table_in
 
+MOST = 100  # that are named; of the others it is known how many they are
+
 
 class Resting(NamedTuple):
     """A host or a provider; `until` by the wall clock."""
@@ -21,7 +23,19 @@ class Resting(NamedTuple):
 
 
 def rests_fact(pid: int, resting: Sequence[Resting]) -> dict[str, str]:
-    return {RESTS: json.dumps({"pid": pid, "resting": resting}) if resting else ""}
+    told = {"pid": pid, "number": len(resting), "resting": resting[:MOST]}
+    return {RESTS: json.dumps(told) if resting else ""}
+
+
+def unnamed_in(facts: Mapping[str, str], pid: int | None) -> int:
+    """How many more there were when this was written.
+
+    >>> unnamed_in(rests_fact(7, [Resting("a", 1e9, "")] * 120), 7)
+    20
+    """
+    number = table_in(facts.get(RESTS, "")).get("number")
+    named = len(rests_in(facts, pid))
+    return max(0, number - named) if named and isinstance(number, int) else 0
 
 
 def rests_in(facts: Mapping[str, str], pid: int | None) -> list[Resting]:

@@ -1,10 +1,11 @@
-"""Who made the files, under which licence, and where they came from: as text and as CSV."""
+"""Who made the files, under which licence, and where they came from: as text, HTML and CSV."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import chain, groupby
 from typing import NamedTuple, TextIO
 
@@ -45,6 +46,25 @@ def attribution(media: Media) -> str:
     address = f" ({media.license_url})" if media.license_url else ""
     rest = (f"{licence_name(media.license)}{address}", media.page, media.remark)
     return one_line(", ".join([f'"{media.title or media.path}"{by}', *filter(None, rest)]))
+
+
+def as_html(media: Media) -> str:
+    """The same with links, for a page; of what strangers wrote nothing is markup.
+
+    >>> as_html(Media("en/dog/image/0.jpg", "image", "image/jpeg", "", 1, 1, 1, None,
+    ...     "cc-by-4.0", "https://example.org/by", "<Ada>", "javascript:x", None, "test", "A dog"))
+    '<p>"A dog" by &lt;Ada&gt;, <a href="https://example.org/by">CC BY 4.0</a></p>'
+    """
+    by = f" by {escape(one_line(media.author), quote=False)}" if media.author else ""
+    named = f'"{_link(media.page, media.title or media.path)}"{by}'
+    rest = (_link(media.license_url, licence_name(media.license)), _link(None, media.remark or ""))
+    return f"<p>{', '.join([named, *filter(None, rest)])}</p>"
+
+
+def _link(url: str | None, text: str) -> str:
+    shown = escape(one_line(text), quote=False)
+    is_address = url is not None and url.startswith(("http://", "https://"))
+    return f'<a href="{escape(one_line(url or ""))}">{shown}</a>' if is_address else shown
 
 
 def licence_name(code: str | None) -> str:

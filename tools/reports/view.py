@@ -15,7 +15,7 @@ from ..journal.holder import Running, running
 from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
 from ..journal.reader import Look, look
-from ..journal.rests import Resting, rests_in
+from ..journal.rests import Resting, rests_in, unnamed_in
 from . import rates
 from .forecast import Left, left
 from .rates import Course
@@ -62,6 +62,12 @@ class View(NamedTuple):
         """Who is left alone now."""
         found = rests_in(self.seen.facts, self.running.pid if self.running else None)
         return [each for each in found if each.until > self.now]
+
+    @property
+    def resting(self) -> int:
+        """How many are left alone: the first of them have names."""
+        pid = self.running.pid if self.running else None
+        return len(self.rests) + unnamed_in(self.seen.facts, pid)
 
     @property
     def at_work(self) -> Sequence[AtWork]:

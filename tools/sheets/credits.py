@@ -1,4 +1,4 @@
-"""The credits of what a page shows, to copy: as text, and as BibTeX."""
+"""The credits of what a page shows, to copy: as text, HTML and BibTeX."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..add import Media
-from ..media.credits import Credit, as_text
+from ..media.credits import Credit, as_html, as_text
 
 
 class Credits(NamedTuple):
     text: str
+    html: str
     bibtex: str
 
 
 def credits_of(files: Sequence[Credit]) -> Credits:
+    html = "\n".join(as_html(each.media) for each in files)
     entries = "\n\n".join(_bibtex(each.media) for each in files)
-    return Credits("\n".join(as_text(files)), entries)
+    return Credits("\n".join(as_text(files)), html, entries)
 
 
 def _bibtex(media: Media) -> str:

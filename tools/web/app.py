@@ -84,6 +84,8 @@ class Web:
     async def live(self, page: Page, request: Request) -> Response:
         if not page.is_live:
             raise HTTPException(404)
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         query = dict(request.query_params)
         render = partial(self._part, page, query)
         return self.streams.answer(f"{page.name}?{sorted(query.items())}", render)

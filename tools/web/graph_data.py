@@ -16,6 +16,7 @@ from ..sheets.credits import credits_of
 from ..sheets.wording import sentence
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
+from .data.growing import TRAITS
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
 from .explorer import Explorer
@@ -134,17 +135,10 @@ def _meant(explorer: Explorer, text: str) -> str | None:
 
 
 def files(explorer: Explorer, query: Query) -> Found:
-    filter_ = Filter(**{name: query.get(name, "") for name in gallery.TRAITS})
+    filter_ = Filter(**{name: query.get(name, "") for name in TRAITS})
     verdicts = judgements.judged(explorer.state)
-    wanted = query.get("judged", "")
-    if wanted in ("good", "bad"):
-        hashes = [sha256 for sha256, verdict in verdicts.items() if verdict == wanted][::-1]
-        page = gallery.judged_page(
-            explorer.reader, explorer.sidecar, hashes, query.get("after", "")
-        )
-    else:
-        wanted = ""
-        page = gallery.page(explorer.reader, explorer.sidecar, filter_, query.get("after", ""))
+    chosen = query.get("judged", "") if query.get("judged") in judgements.VERDICTS else ""
+    page = _page(explorer, filter_, verdicts, chosen, query.get("after", ""))
     return {
         "filter": filter_,
         "files": page.files,
@@ -152,10 +146,21 @@ def files(explorer: Explorer, query: Query) -> Found:
         "after": page.after,
         "facets": gallery.facets(explorer.sidecar, filter_),
         "judged": {each.media.sha256: verdicts.get(each.media.sha256, "") for each in page.files},
-        "chosen": wanted,
+        "chosen": chosen,
         "verdicts": _numbers(list(verdicts.values())),
         "is_whole": explorer.is_whole(),
     }
+
+
+def _page(
+    explorer: Explorer, filter_: Filter, verdicts: Mapping[str, str], chosen: str, after: str
+) -> gallery.Page:
+    """Of files that were judged so; `none`: not yet; empty: whether they were or not."""
+    reader, sidecar = explorer.reader, explorer.sidecar
+    if chosen in ("good", "bad"):
+        hashes = [sha256 for sha256, verdict in verdicts.items() if verdict == chosen][::-1]
+        return gallery.judged_page(reader, sidecar, hashes, filter_, after)
+    return gallery.page(reader, sidecar, filter_, after, verdicts if chosen else ())
 
 
 def _called(owner: str) -> str:

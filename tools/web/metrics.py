@@ -1,8 +1,8 @@
 """What Prometheus asks the page for: the same names as of a harvest that answers by itself, from
 its state.
 
-Limit: what only the running process knows (answers by class, bytes sent, a job's own figures) is
-not here; bytes are of all runs.
+Limit: what only the running process knows (answers by class, bytes sent, hosts that are busy, what
+this run stored) is not here; bytes are of all runs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..assist.metrics import PREFIX, family, free_room, in_pools, states, tasks, workers
+from ..assist.metrics import PREFIX, counted, family, free_room, in_pools, states, tasks, workers
 from ..base.extras import named
 from ..engine.job import Metric
 from ..errors import HarvestError
@@ -48,7 +48,9 @@ class Collector:
         pools, stages = view.seen.pools, rates.stages(view.seen.pools)
         slots, paused = slots_in(view.seen.facts), view.paused_slots
         yield family(f"{PREFIX}up", Metric("Does the harvest run?", int(view.running is not None)))
-        yield from tasks(self._tally(), stages)
+        counts = self._tally()
+        yield from tasks(counts, stages)
+        yield from counted(view.job, counts)
         yield in_pools(pools)
         yield workers(
             {
@@ -61,7 +63,7 @@ class Collector:
         received = sum(size for _, size in view.seen.assist.hosts.values())
         said = Metric("Bytes of bodies received, of all runs", {"received": received}, "direction")
         yield family(f"{PREFIX}bytes_total", said)
-        resting = Metric("Hosts by what is done with them", {"resting": len(view.rests)}, "state")
+        resting = Metric("Hosts by what is done with them", {"resting": view.resting}, "state")
         yield family(f"{PREFIX}hosts", resting)
 
     def _tally(self) -> dict[str, int]:

@@ -153,7 +153,7 @@ def _server(site: Site, access: Access) -> Server:
         timeout_graceful_shutdown=END_S,
         h11_max_incomplete_event_size=32_768,
     )
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what clients do wrong is no news
     return Server(config, streams)
 
 

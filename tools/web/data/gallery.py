@@ -12,17 +12,18 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
 from ...graphs.reader import File, Reader
-from .growing import hash_key
+from .growing import SAME_BEGINNING, TRAITS, hash_key
 from .sidecar import Sidecar
 
 PAGE = 60
+MOST_ROUNDS = 50  # of sixty files that are looked at for one page
 MOST_BUCKETS = 20_000
 _KEY = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
 NEWEST = (2**62, 0)
@@ -33,10 +34,13 @@ Bucket = tuple[Any, ...]
 Place = tuple[int, int]
 """When a file was fetched, and its number here."""
 
+Row = tuple[int, int, str, int]
+"""A file's place, its path, and the key of its hash."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Empty means any; `type` is "-" for files of concepts."""
+    """Empty means any; "-" is for files that have none of it, so `type` for those of concepts."""
 
     kind: str = ""
     provider: str = ""
@@ -44,14 +48,15 @@ class Filter:
     language: str = ""
     type: str = ""
     size: str = ""
+    remark: str = ""
 
     def wants(self) -> dict[str, str]:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in given.items() if value}
+        """By trait, as it is stored."""
+        given = {name: getattr(self, name) for name in TRAITS}
+        return {name: _stored(value) for name, value in given.items() if value}
 
 
-TRAITS = tuple(each.name for each in fields(Filter))
-NO_TYPE = "-"
+NONE = "-"
 
 
 class Page(NamedTuple):
@@ -71,18 +76,35 @@ class Facets(NamedTuple):
     choices: Mapping[str, Sequence[Choice]]
 
 
-def page(reader: Reader, sidecar: Sidecar, filter_: Filter, after: str = "") -> Page:
-    start, wants = _place(after), filter_.wants()
-    found = _filtered(sidecar, wants, start) if wants else _any(sidecar, start)
-    return _page(reader, found)
+def page(
+    reader: Reader,
+    sidecar: Sidecar,
+    filter_: Filter,
+    after: str = "",
+    without: Collection[str] = (),
+) -> Page:
+    """But for files with these hashes. Where very many of those stand together a page has fewer
+    files, or none, and the next one goes on."""
+    passed_over, wants = {hash_key(each) for each in without}, filter_.wants()
+    start, found, is_end = _place(after), list[Row](), False
+    for _ in range(MOST_ROUNDS):
+        rows = _filtered(sidecar, wants, start) if wants else _any(sidecar, start)
+        found += [row for row in rows if row[3] not in passed_over]
+        is_end = len(rows) < PAGE
+        if is_end or len(found) >= PAGE:
+            break
+        start = rows[-1][:2]
+    last = found[PAGE - 1][:2] if len(found) >= PAGE else start
+    is_last = is_end and len(found) <= PAGE
+    return Page(
+        _shown(reader, [row[2] for row in found[:PAGE]]), "" if is_last else f"{last[0]}.{last[1]}"
+    )
 
 
-def _page(reader: Reader, found: Sequence[tuple[int, int, str]]) -> Page:
+def _shown(reader: Reader, paths: Sequence[str]) -> list[File]:
     """A file that was replaced a moment ago is left out."""
-    files = reader.files_at([path for _, _, path in found])
-    shown = [files[path] for _, _, path in found if path in files]
-    key = f"{found[-1][0]}.{found[-1][1]}" if len(found) == PAGE else ""
-    return Page(shown, key)
+    files = reader.files_at(paths)
+    return [files[path] for path in paths if path in files]
 
 
 def _place(key: str) -> Place:
@@ -92,30 +114,28 @@ def _place(key: str) -> Place:
 
 
 BEFORE = "(fetched, id) < (?, ?) ORDER BY fetched DESC, id DESC LIMIT"
-ANY = f"SELECT fetched, id, path FROM file WHERE {BEFORE} {PAGE}"
-OF_BUCKET = f"SELECT fetched, id, path FROM file WHERE bucket = ? AND {BEFORE} {PAGE}"
+ANY = f"SELECT fetched, id, path, hash FROM file WHERE {BEFORE} {PAGE}"
+OF_BUCKET = f"SELECT fetched, id, path, hash FROM file WHERE bucket = ? AND {BEFORE} {PAGE}"
 FIRST_OF_EACH = """SELECT b.id, f.fetched, f.id FROM bucket AS b JOIN file AS f ON f.id = (
         SELECT id FROM file WHERE bucket = b.id AND {before} 1)
     WHERE {wanted} ORDER BY 2 DESC, 3 DESC LIMIT {page}"""
 
 
-def _any(sidecar: Sidecar, start: Place) -> list[tuple[int, int, str]]:
+def _any(sidecar: Sidecar, start: Place) -> list[Row]:
     return sidecar.reading.execute(ANY, start).fetchall()
 
 
-def _filtered(
-    sidecar: Sidecar, wants: Mapping[str, str], start: Place
-) -> list[tuple[int, int, str]]:
+def _filtered(sidecar: Sidecar, wants: Mapping[str, str], start: Place) -> list[Row]:
     db = sidecar.reading
     wanted = " AND ".join(f"b.{name} = ?" for name in wants)
     query = FIRST_OF_EACH.format(before=BEFORE, wanted=wanted, page=PAGE)
-    buckets = db.execute(query, (*start, *map(_stored, wants.values()))).fetchall()
+    buckets = db.execute(query, (*start, *wants.values())).fetchall()
     each = [db.execute(OF_BUCKET, (bucket, *start)).fetchall() for bucket, _, _ in buckets]
     return list(islice(merge(*each, reverse=True), PAGE))
 
 
 def _stored(value: str) -> str:
-    return "" if value == NO_TYPE else value
+    return "" if value == NONE else value
 
 
 def facets(sidecar: Sidecar, filter_: Filter) -> Facets:
@@ -123,10 +143,14 @@ def facets(sidecar: Sidecar, filter_: Filter) -> Facets:
     rows = sidecar.reading.execute(
         f"SELECT {', '.join(TRAITS)}, number FROM bucket WHERE number > 0 LIMIT {MOST_BUCKETS}"
     ).fetchall()
-    wants = {TRAITS.index(name): _stored(value) for name, value in filter_.wants().items()}
+    wants = _by_place(filter_)
     counted = {name: _counted(rows, at, wants) for at, name in enumerate(TRAITS)}
     total = sum(row[-1] for row in rows if _fits(row, wants))
     return Facets(total, counted)
+
+
+def _by_place(filter_: Filter) -> dict[int, str]:
+    return {TRAITS.index(name): value for name, value in filter_.wants().items()}
 
 
 def _counted(rows: Iterable[Bucket], at: int, wants: Mapping[int, str]) -> list[Choice]:
@@ -135,7 +159,7 @@ def _counted(rows: Iterable[Bucket], at: int, wants: Mapping[int, str]) -> list[
     for row in rows:
         if _fits(row, others):
             numbers[row[at]] += row[-1]
-    return [Choice(value or NO_TYPE, number) for value, number in numbers.most_common()]
+    return [Choice(value or NONE, number) for value, number in numbers.most_common()]
 
 
 def _fits(row: Bucket, wants: Mapping[int, str]) -> bool:
@@ -145,16 +169,29 @@ def _fits(row: Bucket, wants: Mapping[int, str]) -> bool:
     return True
 
 
-def judged_page(reader: Reader, sidecar: Sidecar, hashes: Sequence[str], after: str = "") -> Page:
-    """Of files that people judged, in the order of their judgements; the key is the last hash."""
+OF_HASH = f"""SELECT {", ".join(TRAITS)}, path FROM file JOIN bucket ON bucket.id = bucket
+    WHERE hash = ? ORDER BY file.id LIMIT {SAME_BEGINNING}"""
+
+
+def judged_page(
+    reader: Reader,
+    sidecar: Sidecar,
+    hashes: Sequence[str],
+    filter_: Filter | None = None,
+    after: str = "",
+) -> Page:
+    """Of files that people judged, in the order of their judgements; the key is the last hash that
+    was looked at."""
+    wants, found, last = _by_place(filter_ or Filter()), list[str](), ""
     start = hashes.index(after) + 1 if after in hashes else 0
-    chosen = hashes[start : start + PAGE]
-    paths = {sha256: _path(sidecar.reading, sha256) for sha256 in chosen}
-    files = reader.files_at([path for path in paths.values() if path])
-    shown = [files[path] for path in paths.values() if path in files]
-    return Page(shown, chosen[-1] if start + PAGE < len(hashes) else "")
+    for last in hashes[start : start + MOST_ROUNDS * PAGE]:
+        found += _path(sidecar.reading, last, wants)
+        if len(found) == PAGE:
+            break
+    return Page(_shown(reader, found), "" if last in hashes[-1:] else last)
 
 
-def _path(db: sqlite3.Connection, sha256: str) -> str | None:
-    row = db.execute("SELECT path FROM file WHERE hash = ?", (hash_key(sha256),)).fetchone()
-    return row[0] if row else None
+def _path(db: sqlite3.Connection, sha256: str, wants: Mapping[int, str]) -> list[str]:
+    """Of one file of these bytes, if any is as it is wanted."""
+    rows = db.execute(OF_HASH, (hash_key(sha256),)).fetchall()
+    return [row[-1] for row in rows if _fits(row, wants)][:1]

@@ -32,7 +32,9 @@ REST = 19.0  # times as long as a step took, while everything is there already: 
 LONGEST_REST_S, IDLE_S = 2.0, 1.0
 SIDES = ((400, "small"), (1000, "medium"))  # pixels of the longer side
 SECONDS = ((2.0, "small"), (10.0, "medium"))
+TRAITS = ("kind", "provider", "licence", "language", "type", "size", "remark")
 HASH_DIGITS = 15  # 60 bits: an index of numbers is a fifth of one of texts
+SAME_BEGINNING = 20  # files looked at for one hash
 
 Row = tuple[Any, ...]
 
@@ -192,12 +194,10 @@ class _Buckets:
 
     def _id(self, key: tuple[str, ...]) -> int:
         if key not in self._ids:
-            columns = "kind, provider, licence, language, type, size"
-            self._db.execute(
-                f"INSERT OR IGNORE INTO bucket ({columns}, number) VALUES (?, ?, ?, ?, ?, ?, 0)",
-                key,
-            )
-            found = f"SELECT id FROM bucket WHERE ({columns}) = (?, ?, ?, ?, ?, ?)"
+            columns, values = ", ".join(TRAITS), ", ".join("?" * len(TRAITS))
+            new = f"INSERT OR IGNORE INTO bucket ({columns}, number) VALUES ({values}, 0)"
+            self._db.execute(new, key)
+            found = f"SELECT id FROM bucket WHERE ({columns}) = ({values})"
             self._ids[key] = self._db.execute(found, key).fetchone()[0]
         return self._ids[key]
 
@@ -210,7 +210,7 @@ class _Buckets:
 
 
 def traits(file: File) -> tuple[str, ...]:
-    """What a gallery can filter by: kind, provider, licence, language, type, size."""
+    """What a gallery can filter by, in the order of `TRAITS`."""
     media, type_ = file.media, relation_type(file.owner)
     return (
         media.kind,
@@ -219,6 +219,7 @@ def traits(file: File) -> tuple[str, ...]:
         _language(file.owner, type_),
         type_,
         size_class(media.width, media.height, media.duration),
+        "yes" if media.remark else "",
     )
 
 

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from ...graphs.reader import File, Reader
 from ...sheets.album import TYPES
-from .growing import hash_key
+from .growing import SAME_BEGINNING, hash_key
 from .sidecar import Sidecar
 
 UNKNOWN_TYPE = "application/octet-stream"
-SAME_BEGINNING = 20  # files looked at for one hash
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 

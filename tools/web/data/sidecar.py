@@ -17,7 +17,7 @@ from ...base.sqlite import reading
 from ...errors import StopHarvest
 
 NAME = "search.db"
-VERSION = 1
+VERSION = 2
 CACHE_KB = 16_384
 BUSY_MS = 5_000
 
@@ -45,8 +45,9 @@ CREATE TABLE bucket (           -- files that no filter tells apart
     language TEXT NOT NULL,
     type TEXT NOT NULL,         -- of the relation that is shown; empty for a concept
     size TEXT NOT NULL,
+    remark TEXT NOT NULL,       -- "yes" if its provider asks something of those who use it
     number INTEGER NOT NULL,
-    UNIQUE (kind, provider, licence, language, type, size)
+    UNIQUE (kind, provider, licence, language, type, size, remark)
 ) STRICT;
 CREATE TABLE file (
     id INTEGER PRIMARY KEY,

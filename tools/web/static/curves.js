@@ -41,7 +41,7 @@
       if (!answer.ok) return;
       data = await answer.json();
     } catch { return; }
-    if (!data.times.length) return;
+    if (data.times.length < 2) return;  // a curve has two ends
     const now = data.series.map((each) => each.title).join();
     if (!plot || now !== titles) { titles = now; make(); } else plot.setData(shown());
     box.dataset.points = data.times.length;

@@ -1,9 +1,6 @@
-// The gallery by keyboard, and texts that are copied whole.
+// The gallery by keyboard.
 "use strict";
 (() => {
-  for (const field of document.querySelectorAll("textarea.copied")) {
-    field.addEventListener("focus", () => field.select());
-  }
   const tiles = [...document.querySelectorAll(".tile")];
   const dialog = document.getElementById("large");
   if (!tiles.length || !dialog) return;

@@ -1,4 +1,4 @@
-// Says when there is no connection any more; everything else is htmx's.
+// Says when there is no connection any more, and what keys do; everything else is htmx's.
 "use strict";
 (() => {
   const lost = document.getElementById("lost");
@@ -7,12 +7,24 @@
     lost.querySelector("time").textContent = last.toLocaleTimeString();
     lost.hidden = false;
   };
-  const well = () => { last = new Date(); lost.hidden = true; };
+  const PATIENCE_MS = 5000;
+  const live = document.querySelector("main[hx-sse\\:connect]");
+  let isLive = !live;
+  const well = () => { last = new Date(); lost.hidden = true; isLive = true; };
+  // A page that was never live, because too many are open, would stand still without a word.
+  setInterval(() => {
+    if (isLive || document.hidden) return;
+    show();
+    htmx.ajax("GET", live.getAttribute("hx-sse:connect"), { source: live });
+  }, PATIENCE_MS);
   document.documentElement.classList.add("has-js");
   document.addEventListener("htmx:sse:after:message", well);
   document.addEventListener("htmx:sse:after:connection", well);
   document.addEventListener("htmx:sse:error", show);
   document.addEventListener("htmx:error", show);
+  document.addEventListener("focusin", (event) => {  // texts that are copied whole
+    if (event.target.matches("textarea.copied")) event.target.select();
+  });
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
     if (event.key === "/" && search && !event.target.closest("input, textarea")) {
