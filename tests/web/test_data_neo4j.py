@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from neo4j import GraphDatabase, Query
 
 from tests.support.graph_world import graph_in
 from tests.support.neo4j_server import AnyServer, ask
 from tests.web.data_contract import DataContract, fill
 from tools.add import Graph
 from tools.conceptnet.graph import open_reader
+from tools.conceptnet.rules import ALL_RELATIONS
+from tools.graphs.cypher_reader import MARK, TypedReading
+from tools.graphs.neo4j_address import Address
 from tools.graphs.reader import Reader
 from tools.web.data import search
 from tools.web.data.sidecar import Sidecar
@@ -43,3 +48,39 @@ def test_a_graph_of_an_earlier_version_is_searched_by_the_indexes_it_has(
     ):
         found = [each.uri for each in search.find(reader, sidecar, "dog")]
         assert found == ["/c/en/dog", "/c/en/dogma"]
+
+
+def test_whether_it_changed_is_told_without_reading_it(empty_neo4j: AnyServer) -> None:
+    """It is asked every second, however large the graph is."""
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+    found = set(operators(empty_neo4j, MARK))
+    assert {each for each in found if "CountStore" in each} and not [
+        each for each in found if "Scan" in each or "Seek" in each or "Expand" in each
+    ], found
+
+
+def test_a_crowd_is_counted_and_gone_through_without_reading_it(empty_neo4j: AnyServer) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+    texts = TypedReading(ALL_RELATIONS)
+    for is_outward, query in texts.degree_by_side.items():
+        assert not [each for each in operators(empty_neo4j, query) if "Expand" in each], is_outward
+    outward = operators(empty_neo4j, texts.side_by_uri["IsA", True])
+    assert any("Relationship" in each and "IndexSeek" in each for each in outward), outward
+    assert not [each for each in outward if "Sort" in each or "Top" in each], outward
+
+
+def operators(server: AnyServer, query: str) -> list[str]:
+    """By which the server would answer."""
+    address = Address.of(server.url)
+    with GraphDatabase.driver(address.server, auth=(address.user, server.password)) as driver:
+        given = dict.fromkeys(("concept", "beginning", "after"), "") | {"limit": 1}
+        plan = driver.execute_query(Query(f"EXPLAIN {query}"), given).summary.plan
+    return list(_named(plan))
+
+
+def _named(plan: Any) -> Iterator[str]:
+    yield plan["operatorType"]
+    for each in plan.get("children", ()):
+        yield from _named(each)

@@ -24,6 +24,12 @@ NAMES = f"""MATCH (n:Entity) WHERE n.uri > $after WITH n ORDER BY n.uri LIMIT $l
 FILES = f"""MATCH (m:Media) WHERE m.path > $after
     RETURN {_FILE} ORDER BY m.path LIMIT $limit"""
 
+# Numbers that a server has at hand, whatever they count: they only tell that something changed.
+MARK = """CALL { MATCH (n:Entity) RETURN count(n) AS entities }
+    CALL { MATCH (m:Media) RETURN count(m) AS media }
+    CALL { MATCH ()-[r]->() RETURN count(r) AS relations }
+    RETURN entities, media, relations"""
+
 # What was typed comes first, then what begins so, then what has a word that begins so.
 _FOUND = f"""WITH DISTINCT n WHERE n.uri IS NOT NULL
     AND ($languages IS NULL OR n.language IN $languages) WITH n LIMIT {_SOME}

@@ -33,8 +33,9 @@ class Neo4jReader:
         return self._graph.counts()
 
     def change_mark(self) -> str:
-        """A server counts without reading; what was only replaced is seen at the next change."""
-        return " ".join(map(str, self.counts()))
+        """What was only replaced is seen at the next change."""
+        (numbers,) = self._ask(cypher.MARK)
+        return " ".join(map(str, numbers))
 
     def entities_at(self, uris: Sequence[str]) -> dict[str, Entity]:
         rows = self._ask(cypher.ENTITIES_AT, uris=[storable(each) for each in uris])
