@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,20 @@ ARGUMENTS = [
     "--autoplay-policy=no-user-gesture-required",
 ]
 PATIENCE_MS = 30_000
+# Functions, for a page forbids `eval`: an expression would be evaluated again there.
+IS_LIVE = "() => document.querySelector('#live')._htmx?.sse?.status === 200"
+HAS_BEGUN = "() => document.documentElement.classList.contains('has-js')"
+PICTURES = os.environ.get("SHEAF_TEST_PICTURES")  # a folder, for whoever wants to look
+
+
+def picture(page: Page, name: str, is_whole: bool = True) -> None:
+    """What is seen now, for people; some of these are the README's."""
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/{name}.png", full_page=is_whole)
+
+
+def is_live(page: Page) -> None:
+    page.wait_for_function(IS_LIVE)
 
 
 class Look:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.eyes import Eyes
+from tests.web.eyes import HAS_BEGUN, Eyes, is_live, picture
 from tests.web.scene import (
     HOSTILE,
     PATIENCE_S,
@@ -24,14 +23,8 @@ from tests.web.scene import (
     wait_for,
 )
 
-SHOTS = os.environ.get("SHEAF_TEST_PICTURES")  # a folder, for whoever wants to look
 WAIT_MS = 1000 * PATIENCE_S
 PLACES = ("/", "/work", "/failed", "/refused", "/runs", "/log", "/settings")
-
-
-def picture(page: Page, name: str) -> None:
-    if SHOTS:
-        page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +51,7 @@ def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -
                 "data-last", last or "", timeout=WAIT_MS
             )
             assert see.locator("#curves canvas").count() == 1
-            picture(see, "overview")
+            picture(see, "live", is_whole=False)
             see.click("#pause")
             expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
             expect(other.page.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
@@ -85,10 +78,6 @@ def curves_go_on(see: Page) -> None:
     see.wait_for_selector("#curves[data-last]", state="attached", timeout=WAIT_MS)
     last = see.locator("#curves").get_attribute("data-last") or ""
     expect(see.locator("#curves")).not_to_have_attribute("data-last", last, timeout=WAIT_MS)
-
-
-def is_live(see: Page) -> None:
-    see.wait_for_function("document.querySelector('#live')._htmx?.sse?.status === 200")
 
 
 def stands_still(see: Page, state: Path) -> None:
@@ -171,7 +160,7 @@ def test_every_page_fits_and_nobody_complains(
         see = look.page
         for place in PLACES:
             see.goto(spoilt.address + place)
-            see.wait_for_function("document.documentElement.classList.contains('has-js')")
+            see.wait_for_function(HAS_BEGUN)
             assert see.evaluate("document.documentElement.scrollWidth") <= width, place
             picture(see, f"{place.strip('/') or 'ended'}-{width}{'-dark' if dark else ''}")
         ground = see.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.eyes import Eyes
+from tests.web.eyes import Eyes, is_live
 from tests.web.scene import Served, copied, served, spoil
 from tools.journal.at_work import AtWork, at_work_fact
 from tools.journal.instance import only_instance
@@ -104,8 +104,6 @@ def test_in_a_browser_nothing_of_it_runs(hostile: Served, browser: Eyes) -> None
     with browser.looking(hostile.full) as look:
         for address in ("/", "/work", "/refused", "/log?level=debug"):
             look.page.goto(hostile.address + address)
-            look.page.wait_for_function(
-                "document.querySelector('#live')._htmx?.sse?.status === 200"
-            )
+            is_live(look.page)
             assert look.page.evaluate("window.hacked") is None
         assert [each for each in look.complaints() if "404" not in each] == []

@@ -11,12 +11,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ..errors import HarvestError, UsageError
 from ..journal.facts import typed
 from ..journal.reader import WholeFile
 from ..journal.rests import Resting
+from .panel import Panel
 
 if TYPE_CHECKING:  # a report needs no pools
     from .committer import Store
@@ -24,23 +25,8 @@ if TYPE_CHECKING:  # a report needs no pools
     from .harvest import Harvest
     from .stage import Found, Stage, Task, Worker
 
-Cell = str | int
 Pace = Callable[[str], float | None]
 """How many of what is counted under a name come in a second, over the last minute; or None."""
-
-
-class Panel(NamedTuple):
-    """A view of a job's own, as data: whoever shows it decides how.
-
-    A table has rows of cells, and a head if its columns need names; bars are names with a number
-    each; a curve is the same where its course is worth drawing, a cloud where there are too many
-    names for bars.
-    """
-
-    title: str
-    kind: Literal["table", "bars", "curve", "cloud"]
-    rows: Sequence[tuple[Cell, ...]]
-    head: Sequence[str] = ()
 
 
 class Series(NamedTuple):

@@ -20,7 +20,8 @@ from ..conceptnet.graph import open_graph
 from ..conceptnet.rules import Filter
 from ..engine.executor import Executor
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Panel
+from ..engine.job import Counted, Job
+from ..engine.panel import Panel
 from ..engine.stage import Found, Worker
 from ..errors import HarvestError, StopHarvest, UsageError
 from ..fetch import Fetcher, Source

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..add import Counts, Graph
 from ..conceptnet.graph import open_reader
 from ..engine.harvest import Harvest
-from ..engine.job import Panel
+from ..engine.panel import Panel
 from ..errors import HarvestError, Unavailable
 from ..media.ledger import Ledger
 from ..reports.progress import bar

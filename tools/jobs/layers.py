@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from ..archive.origin import Origin
 from ..base.credentials import hidden
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric, Panel
+from ..engine.job import Counted, Job, Metric
+from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..errors import HarvestError, NothingHarvested, StateDamaged, Unavailable
 from ..journal.rests import Resting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 
-from ..engine.job import Cell, Panel
+from ..engine.panel import Cell, Panel
 from ..journal.reader import facts_in
 from ..layers.look import Depth, depths_in
 from ..layers.settings import database_of

@@ -20,7 +20,8 @@ from ..documents.address import DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric, Panel
+from ..engine.job import Counted, Job, Metric
+from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task
 from ..errors import HarvestError, NothingHarvested

@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..engine.job import Description, Job, Metric, Panel, Series
+from ..engine.job import Description, Job, Metric, Series
+from ..engine.panel import Panel
 from ..engine.stage import Stage
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..engine.job import Panel
+from ..engine.panel import Panel
 from ..pages.page import STATES
 from ..pages.panels import OF_HOSTS, rows_by_host
 from ..pages.table import PageTable

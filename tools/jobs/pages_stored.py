@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 
-from ..engine.job import Panel
+from ..engine.panel import Panel
 from ..pages.open_table import visit_table
 from ..pages.page import STATES
 from ..pages.panels import panels_of

@@ -17,7 +17,8 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric, Panel
+from ..engine.job import Counted, Job, Metric
+from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..engine.stage import Found, Stage, Task, Worker
 from ..errors import HarvestError, StateDamaged, Unavailable, UsageError

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import nlargest
 
 from ..base.text import size
-from ..engine.job import Cell, Panel
+from ..engine.panel import Cell, Panel
 from .page import Host
 from .table import PageTable
 

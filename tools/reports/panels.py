@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base.text import plain
-from ..engine.job import Cell, Panel
+from ..engine.panel import Cell, Panel
 from .tables import beside, table, titled
 
 LONGEST_BAR = 30

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..base.log import file_only
 from ..base.text import plain, size
 from ..engine.executor import place_of
-from ..engine.job import Counted, Panel, Reading
+from ..engine.job import Counted, Reading
+from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage
 from ..journal.nodes import Node

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..base.program import as_typed_here
 from ..base.text import ago, amount, clipped, date, duration, pace, plain, roughly, size, width
-from ..engine.job import Cell, Panel
+from ..engine.panel import Cell, Panel
 from ..journal import pauses
 from ..journal.check import Verdict
 from ..journal.reader import ClockWork, Look

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..engine.job import Description, Panel
+from ..engine.job import Description
+from ..engine.panel import Panel
 from ..journal import facts, pauses
 from ..journal.at_work import AtWork, at_work_in
 from ..journal.check import Copy, copies

@@ -9,7 +9,7 @@ from shutil import disk_usage
 from typing import Any, NamedTuple
 
 from ..base.text import pace, size
-from ..engine.job import Panel
+from ..engine.panel import Panel
 from ..journal.pauses import slots_in
 from ..journal.sample import Sample
 from ..reports import rates
