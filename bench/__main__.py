@@ -11,6 +11,7 @@ from bench import (
     cluster,
     dump,
     explore,
+    explore_neo4j,
     fetch,
     fields,
     graph,
@@ -26,6 +27,7 @@ from bench import (
     shipping,
     structure,
     tables,
+    web,
 )
 from bench.report import Row, say, surroundings, table, write_results
 
@@ -33,6 +35,7 @@ BENCHES = {
     "cluster": cluster.measure,
     "dump": dump.measure,
     "explore": explore.measure,
+    "explore-neo4j": explore_neo4j.measure,
     "fetch": fetch.measure,
     "fields": fields.measure,
     "pools": pools.measure,
@@ -48,6 +51,7 @@ BENCHES = {
     "pages": pages.measure,
     "structure": structure.measure,
     "tables": tables.measure,
+    "web": web.measure,
 }
 
 

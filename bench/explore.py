@@ -175,6 +175,7 @@ def asked(
         Filter(), Filter(kind="audio"), Filter(kind="image", language="ja"), Filter(size="small"),
         Filter(kind="visual", provider="giphy", licence="CC0 1.0", language="de", size="large"),
         Filter(type="IsA"), Filter(type="-", licence="public domain"), Filter(provider="none"),
+        Filter(remark="-"),
     ]  # fmt: skip
     deep = [
         f"{moment}.{chance.randrange(900_000)}"

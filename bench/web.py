@@ -1,8 +1,6 @@
 """What a page that is looked at costs the harvest it tells of: the sample, alone and with streams.
 
-    python -m bench.web [ROUNDS]
-
-Each round harvests the sample's relations twice, alone and with a page beside it that twenty
+Each round harvests a part of the sample twice, alone and with a page beside it that twenty
 streams look at, in turns; what counts is the processor time of the harvest itself.
 """
 
@@ -10,17 +8,20 @@ from __future__ import annotations
 
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from bench.report import Bar, Row, Say, shown
+
 ROOT = Path(__file__).parents[1]
 STREAMS = 20
-BAR = 1.03
+ROUNDS = 5
+BAR = Bar("<", 1.03)
 
 
 def harvest(folder: Path, *flags: str) -> subprocess.Popen[str]:
@@ -77,21 +78,15 @@ def watched() -> float:
         return used
 
 
-def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    ratios = []
-    for number in range(rounds):
-        pair = (alone, watched) if number % 2 == 0 else (watched, alone)
-        used = {each.__name__: each() for each in pair}
-        ratios.append(used["watched"] / used["alone"])
-        print(
-            f"alone {used['alone']:.2f} s, watched {used['watched']:.2f} s: {ratios[-1]:.3f}",
-            flush=True,
-        )
-    median = statistics.median(ratios)
-    print(f"median {median:.3f} (bar {BAR})")
-    return int(median > BAR)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(scale: float, say: Say) -> Iterator[Row]:
+    """Rounds are few and short already: `scale` changes nothing."""
+    used: dict[str, list[float]] = {"alone": [], "watched": []}
+    for number in range(ROUNDS):
+        say(f"round {number + 1} of {ROUNDS}")
+        for each in (alone, watched) if number % 2 == 0 else (watched, alone):
+            used[each.__name__].append(each())
+    ratios = [w / a for w, a in zip(used["watched"], used["alone"], strict=True)]
+    yield Row(
+        f"the harvest's CPU, watched by {STREAMS} streams / alone", ratios, digits=3, bar=BAR,
+        ours=shown(used["watched"], 2, " s"), peer=shown(used["alone"], 2, " s"),
+    )  # fmt: skip
