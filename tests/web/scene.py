@@ -98,7 +98,7 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
         said.append(address)
         is_ready.set()
 
-    page = PageServer(Site(sources), Listening(port=0), is_read_only, None, ready)
+    page = PageServer(Site(sources), Listening(port=0), None, ready)
     thread = threading.Thread(target=page.serve)
     thread.start()
     try:

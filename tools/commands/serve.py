@@ -100,7 +100,7 @@ def server_of(options: Options, settings: Settings) -> PageServer:
 
     site = Site(sources_of(options, settings))
     where = listening_of(options)
-    return PageServer(site, where, options.read_only, options.beside, ready)
+    return PageServer(site, where, options.beside, ready)
 
 
 def listening_of(options: Options) -> Listening:

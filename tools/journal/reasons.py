@@ -69,6 +69,16 @@ def reason_group(reason: str) -> str:
     return general.strip(" :,;(") or reason[:LONGEST]
 
 
+def group_of(reason: str) -> str:
+    """In which one `groups_in` counts it.
+
+    >>> group_of("HTTP 404 for http://example.org/dog"), group_of("{}")
+    ('HTTP 404', 'various')
+    """
+    ends = [at for at in map(reason.find, CUTS) if at >= 0]
+    return reason_group(reason[: min([*ends, LONGEST - 1])]) or "various"
+
+
 def groups_in(db: sqlite3.Connection) -> list[Group]:
     """By group, the most frequent first; the first ones with examples."""
     counts: dict[str, int] = {}

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..journal.instance import ask_running
 from ..journal.pauses import slots_in
 from . import graph_data
-from .failed import is_known, texts_of
+from .failed import MOST_REASONS, is_known, texts_of
 from .site import Site
 
 Said = Mapping[str, str]
@@ -37,12 +37,15 @@ def retry_failed(site: Site, said: Said) -> str:
     if group and not is_known(site, group):
         raise UsageError("nothing failed for this reason any more")
     texts = texts_of(site, group) if group else [""]
+    if not texts:
+        raise UsageError("their reasons are too many to go by: retry them by a text they share")
     stages = site.job.stages(site.sources.settings)
     revived = [retry(site.file, stages, text) for text in texts]
     if None in revived:
         return "the harvest that runs puts them back to work in a moment"
     number = sum(each or 0 for each in revived)
-    return f"{number:,} go back to work: start the harvest to go on"
+    more = "; there are more, ask again for them" if len(texts) == MOST_REASONS else ""
+    return f"{number:,} go back to work: start the harvest to go on{more}"
 
 
 def _ask(site: Site, verb: Literal["pause", "resume"], said: Said) -> str:
@@ -56,8 +59,8 @@ def _ask(site: Site, verb: Literal["pause", "resume"], said: Said) -> str:
     slots = slots_in(view.seen.facts)
     if stage not in slots:
         raise UsageError("there is no such stage")
-    worker = int(number) if number.isdecimal() else None
-    if worker is not None and not 1 <= worker <= slots[stage]:
+    worker = {str(each): each for each in range(1, slots[stage] + 1)}.get(number)
+    if number and worker is None:
         raise UsageError(f"{stage} has no such worker")
     request_pause(site.state, view.running, Request(verb, stage, worker))
     return f"asked {stage} {worker or ''}".strip() + f" to {verb}"

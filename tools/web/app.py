@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -139,7 +139,7 @@ class Web:
         try:
             sentence = await run_in_threadpool(action, self.site, said)
             code = 200
-        except HarvestError as error:
+        except (HarvestError, OSError) as error:  # such as a harvest of another user
             sentence, code = str(error), 409
         self.site.forget()
         if "application/json" in request.headers.get("accept", ""):
@@ -152,8 +152,11 @@ class Web:
         """What a state that cannot be read says."""
         if request.url.path.startswith("/api/"):
             return as_json({"error": str(error)}, 503)
-        values = {"sentence": str(error), "part": "trouble.html", "live": "", "query": {}}
-        return _html(rendered("page.html", **values, **self._frame("trouble")), 503)
+        return _html(await run_in_threadpool(self._trouble, str(error)), 503)
+
+    def _trouble(self, sentence: str) -> str:
+        values = {"sentence": sentence, "part": "trouble.html", "live": "", "query": {}}
+        return rendered("page.html", **values, **self._frame("trouble"))
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500
@@ -170,6 +173,7 @@ async def static(request: Request) -> Response:
     return FileResponse(place, media_type=KINDS.get(place.suffix, "text/plain"), headers=headers)
 
 
+@cache
 def _static_files() -> dict[str, Path]:
     """The sheets' style is ours too: there is one look."""
     found = {str(path.relative_to(STATIC)): path for path in STATIC.rglob("*") if path.is_file()}

@@ -1,19 +1,22 @@
 """The graph behind the pages, opened when the first of them asks, and kept open.
 
 Promise: what takes long is done aside: `search.db` grows in a thread of its own, and figures are
-counted in one. A graph that is not there yet is looked for again.
+counted in one. A graph that is not there yet is looked for again; one that was set aside for a new
+one is let go. A server that is silent is asked by one at a time, and half of the time at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from ..conceptnet.graph import open_reader
 from ..errors import HarvestError
-from ..graphs.open import is_embedded
+from ..graphs.open import is_embedded, sqlite_path
 from ..graphs.reader import Reader
 from .data import statistics
 from .data.growing import Grower
@@ -28,6 +31,8 @@ class Explorer:
     def __init__(self, site: Site) -> None:
         self._site, self._lock = site, Lock()
         self._open: tuple[Reader, Sidecar, Grower] | None = None
+        self._files: Sequence[tuple[int, int] | None] = ()  # as they were opened
+        self._failure: tuple[HarvestError, float] | None = None  # and until when it counts
         self._counting: Thread | None = None
         self.trouble = ""  # why the figures could not be counted
 
@@ -67,21 +72,44 @@ class Explorer:
 
     def _opened(self) -> tuple[Reader, Sidecar, Grower]:
         with self._lock:
+            if self._open is not None and self._files != self._files_now():
+                self._let_go()
             if self._open is None:
-                settings = self._site.sources.settings
-                reader = open_reader(settings.graph_url, settings.neo4j.password)
-                sidecar = _or_close(reader, lambda: Sidecar(self.state / NAME))
-                grower = Grower(reader, sidecar, with_concepts=self.is_embedded)
-                grower.start()
-                self._open = reader, sidecar, grower
+                self._open = self._new()
+                self._files = self._files_now()
             return self._open
+
+    def _new(self) -> tuple[Reader, Sidecar, Grower]:
+        if self._failure is not None and time.monotonic() < self._failure[1]:
+            raise self._failure[0].with_traceback(None)
+        settings, began = self._site.sources.settings, time.monotonic()
+        try:
+            reader = open_reader(settings.graph_url, settings.neo4j.password)
+        except HarvestError as error:
+            now = time.monotonic()
+            self._failure = error, now + (now - began)
+            raise
+        sidecar = _or_close(reader, lambda: Sidecar(self.state / NAME))
+        grower = Grower(reader, sidecar, with_concepts=self.is_embedded)
+        grower.start()
+        return reader, sidecar, grower
+
+    def _let_go(self) -> None:
+        """Not closed: whoever reads it still ends that, and it is closed with the last of them."""
+        if self._open is not None:
+            self._open[2].stop()
+            self._open = None
+
+    def _files_now(self) -> list[tuple[int, int] | None]:
+        graph = [sqlite_path(self._site.sources.settings.graph_url)] if self.is_embedded else []
+        return [_identity(each) for each in (*graph, self.state / NAME)]
 
     # --- figures -----------------------------------------------------------------------------
 
     def figures(self) -> Statistics | None:
         """As they were counted last; the first to ask has them counted."""
         found = statistics.kept(self.state)
-        if found is None:
+        if found is None and not self.trouble:  # else by the button only
             self.count()
         return found
 
@@ -102,8 +130,16 @@ class Explorer:
         try:
             statistics.keep(statistics.count(reader, self.state), self.state)
             self.trouble = ""
-        except (HarvestError, OSError) as error:
+        except (HarvestError, OSError, sqlite3.Error) as error:
             self.trouble = str(error)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino
 
 
 def _or_close(reader: Reader, make: Callable[[], Sidecar]) -> Sidecar:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..journal.reader import moment
-from ..journal.reasons import Group, reason_group
+from ..journal.reasons import Group, group_of
 from ..journal.schema import FAILED
 from .site import Site
 
@@ -15,7 +16,8 @@ MOST_REASONS = 100  # that are asked for one by one
 OF_REASON = (
     "SELECT uri.id, uri, coalesce(reason, 'unknown'), attempts, coalesce(name, '') FROM uri "
     f"LEFT JOIN pool ON pool.id = failed_in WHERE uri.pool = {FAILED} "
-    "AND instr(lower(coalesce(reason, 'unknown')), lower(?)) AND uri.id > ? "
+    "AND EXISTS (SELECT 1 FROM json_each(?) "
+    "WHERE instr(lower(coalesce(reason, 'unknown')), lower(value))) AND uri.id > ? "
     "ORDER BY uri.id LIMIT ?"
 )
 
@@ -40,8 +42,9 @@ def failed(site: Site) -> dict[str, Any]:
 
 
 def failed_for(site: Site, text: str, after: int) -> dict[str, Any]:
-    """Those whose reason holds this text, in the order of their discovery, behind an id."""
-    rows = _rows(site.file, text, after)
+    """Those of a group, or whose reason holds this text, in the order of their discovery, behind
+    an id."""
+    rows = _rows(site.file, texts_of(site, text) or [text], after)
     names = site.job.known_as(site.file, [row[1] for row in rows[:PAGE]])
     found = [
         FailedUri(id_, uri, names.get(uri, uri), reason, attempts, pool.removeprefix("to_"))
@@ -50,15 +53,16 @@ def failed_for(site: Site, text: str, after: int) -> dict[str, Any]:
     return {"text": text, "found": found, "next": found[-1].id if len(rows) > PAGE else None}
 
 
-def _rows(file: Path, text: str, after: int) -> list[tuple[int, str, str, int, str]]:
+def _rows(file: Path, texts: list[str], after: int) -> list[tuple[int, str, str, int, str]]:
     with moment(file) as db:
-        return db.execute(OF_REASON, (text, after, PAGE + 1)).fetchall()
+        return db.execute(OF_REASON, (json.dumps(texts), after, PAGE + 1)).fetchall()
 
 
 def texts_of(site: Site, group: str) -> list[str]:
-    """By which texts all of a group's reasons are found, and hardly any others."""
-    reasons = [each for each in site.view().seen.failures if reason_group(each) == group]
-    if all(group in each for each in reasons):
+    """By which texts all of a group's reasons are found, and hardly any others. None: it is no
+    group, or one of so rare reasons that they are not read."""
+    reasons = [each for each in site.view().seen.failures if group_of(each) == group]
+    if reasons and all(group in each for each in reasons):
         return [group]
     return reasons[:MOST_REASONS]
 

@@ -28,33 +28,45 @@ KEPT = 512  # small pictures, some kilobytes each
 
 def routes_of_files(site: Site) -> list[Route]:
     async def file(request: Request) -> Response:
-        found = await run_in_threadpool(lookup, site, request.path_params["path"])
+        found = await run_in_threadpool(_found, site, request.path_params["path"])
         if found is None:
             raise HTTPException(404)
-        return FileResponse(found[0], media_type=found[1], headers=HEADERS)
+        return _seen(found, request) or _whole(found)
 
     async def thumb(request: Request) -> Response:
         found = await run_in_threadpool(_found, site, request.path_params["path"])
         if found is None or found.mime not in PICTURES:
             raise HTTPException(404)
+        if seen := _seen(found, request):
+            return seen
         if found.bytes <= SMALL_BYTES or found.bytes > FILE_BYTES:
-            return FileResponse(found.place, media_type=found.mime, headers=HEADERS)
+            return _whole(found)
         try:
             made = await run_in_threadpool(_small, found.place, found.file.media.sha256)
         except (NotShown, OSError):
             raise HTTPException(404) from None
-        return Response(made, media_type="image/webp", headers=HEADERS)
+        return Response(made, media_type="image/webp", headers=_headers(found))
 
     return [Route("/file/{path:path}", file), Route("/thumb/{path:path}", thumb)]
 
 
-def lookup(site: Site, path: str) -> tuple[Path, str] | None:
-    """Where it lies and of which type it is, if the graph knows it by this very name."""
-    found = _found(site, path)
-    return None if found is None else (found.place, found.mime)
+def _headers(found: Found) -> dict[str, str]:
+    return HEADERS | {"etag": f'"{found.file.media.sha256}"'}
+
+
+def _seen(found: Found, request: Request) -> Response | None:
+    """A browser that has it still need not be sent it again."""
+    headers = _headers(found)
+    known = request.headers.get("if-none-match", "")
+    return Response(status_code=304, headers=headers) if headers["etag"] in known else None
+
+
+def _whole(found: Found) -> Response:
+    return FileResponse(found.place, media_type=found.mime, headers=_headers(found))
 
 
 def _found(site: Site, path: str) -> Found | None:
+    """If the graph knows it by this very name."""
     try:
         return by_path(site.explorer.reader, site.explorer.media, path)
     except HarvestError:  # there is no graph yet

@@ -6,6 +6,8 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,11 +52,18 @@ def beginnings(file: Path, most: int = 20) -> list[Beginning]:
     """As far as the log goes back, the last one first."""
     found: list[Beginning] = []
     for path in (file, *(file.with_name(f"{file.name}.{n}") for n in range(1, 6))):
-        if path.exists() and len(found) < most:
-            with path.open("rb") as lines:
-                texts = [each.decode(errors="replace") for each in lines if BEGINS.encode() in each]
-            found += [_beginning(_read(each)) for each in reversed(texts)]
+        if len(found) < most:
+            with suppress(OSError):  # not there, or no longer: it was renamed meanwhile
+                told = path.stat()
+                found += _begun_in(path, told.st_ino, told.st_size, told.st_mtime_ns)
     return found[:most]
+
+
+@lru_cache(16)
+def _begun_in(path: Path, *_content: int) -> list[Beginning]:
+    with path.open("rb") as lines:
+        texts = [each.decode(errors="replace") for each in lines if BEGINS.encode() in each]
+    return [_beginning(_read(each)) for each in reversed(texts)]
 
 
 def _beginning(line: Line) -> Beginning:

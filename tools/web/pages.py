@@ -5,9 +5,11 @@ A page of its own for another room's data is one more line here and one more tem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..base.credentials import hidden
 from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
 from .explorer import Explorer
 from .site import Site
@@ -15,6 +17,7 @@ from .site import Site
 Query = Mapping[str, str]
 Data = Callable[[Site, Query], dict[str, Any]]
 LOG_LINES = 200
+_ID = re.compile(r"[0-9]{1,18}")
 
 
 class Page(NamedTuple):
@@ -40,19 +43,21 @@ def log_lines(site: Site, query: Query) -> dict[str, Any]:
 
 
 def settings(site: Site, query: Query) -> dict[str, Any]:
+    """Addresses without logins and queries: whoever typed a secret there does not want it here."""
     facts = site.view().seen.facts
+    shown = {name: hidden(text) for name, text in facts.items()}
     return {
         "values": site.sources.values(),
-        "facts": site.job.typed_facts(facts),
-        "command": site.sources.command_of(facts),
+        "facts": site.job.typed_facts(shown),
+        "command": hidden(site.sources.command_of(facts)),
     }
 
 
 def failures(site: Site, query: Query) -> dict[str, Any]:
     """All by reason; or those of one, if it is named."""
     if text := query.get("reason", ""):
-        after = query.get("after", "0")
-        return failed.failed_for(site, text, int(after) if after.isdecimal() else 0)
+        after = query.get("after", "")
+        return failed.failed_for(site, text, int(after) if _ID.fullmatch(after) else 0)
     return failed.failed(site)
 
 

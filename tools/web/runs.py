@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import HarvestError
@@ -37,7 +39,7 @@ def runs(site: Site) -> dict[str, Any]:
     return {
         "runs": [each._replace(counts=_shown(each.counts)) for each in found],
         "beginnings": _changes(beginnings(site.state / "log", MOST_RUNS)),
-        "snapshots": _copies(site, list(view.copies)[-MOST_COPIES:]),
+        "snapshots": _copies(site, list(view.copies)[-MOST_COPIES - 1 :])[:MOST_COPIES],
         "now": view.now,
     }
 
@@ -61,7 +63,7 @@ def _copies(site: Site, copies: Sequence[Copy]) -> list[CopySeen]:
     before: Mapping[str, int] = {}
     for copy in copies:
         try:
-            counts = tally_in(site.state / "snapshots" / copy.name)
+            counts = _tally(site.state / "snapshots" / copy.name, copy.time, copy.size)
         except HarvestError:  # thinned out meanwhile, or damaged: `history --check` says so
             continue
         names = [*dict.fromkeys((*before, *counts))]
@@ -70,6 +72,12 @@ def _copies(site: Site, copies: Sequence[Copy]) -> list[CopySeen]:
         found.append(CopySeen(*copy, known, _shown({k: n for k, n in steps.items() if n})))
         before = counts
     return found[::-1]
+
+
+@lru_cache(2 * MOST_COPIES)
+def _tally(file: Path, _time: float, _size: int) -> Mapping[str, int]:
+    """A snapshot never changes."""
+    return tally_in(file)
 
 
 def _is_pool(name: str) -> bool:

@@ -64,16 +64,31 @@ class Listening:
     def address(self, port: int) -> str:
         if self.public:
             return self.public.rstrip("/")
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return "http://localhost" if self.socket_file else f"http://{host}:{port}"
+        own = f"http://{_bracketed(self.host)}:{port}"
+        return "http://localhost" if self.socket_file else own
 
     def names(self, port: int) -> frozenset[str]:
         """What a Host header may say."""
-        own = [] if self.host in ("0.0.0.0", "::") else [f"{self.host}:{port}"]  # noqa: S104
-        found = {*own, *(f"{each}:{port}" for each in LOOPBACK)}
         if self.socket_file is not None:
             found = {"localhost"}
-        return frozenset(found | ({urlsplit(self.public).netloc} if self.public else set()))
+        else:
+            own = [] if self.host in ("0.0.0.0", "::") else [_bracketed(self.host)]  # noqa: S104
+            found = {f"{each}:{port}" for each in (*own, *LOOPBACK)}
+        public = {urlsplit(self.public).netloc} if self.public else set()
+        default = "443" if self.public.startswith("https:") else "80"
+        return frozenset(
+            each.lower() for name in (found | public) for each in _as_browsers_say(name, default)
+        )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _as_browsers_say(name: str, default: str) -> tuple[str, ...]:
+    """They leave out the port that is meant anyhow."""
+    bare = name.removesuffix(f":{default}")
+    return (bare, f"{bare}:{default}") if bare != name else (name,)
 
 
 @dataclass
@@ -82,7 +97,6 @@ class PageServer:
 
     site: Site
     listening: Listening = field(default_factory=Listening)
-    is_read_only: bool = False
     beside: int | None = None
     ready: Callable[[str], object] = print
     _server: Server | None = None
@@ -90,15 +104,20 @@ class PageServer:
     def serve(self) -> None:
         """Until somebody ends it."""
         with self.listening.opened() as opened:
-            port = opened.getsockname()[1] if self.listening.socket_file is None else 0
-            access = self._access(port)
-            server = self._server = _server(self.site, access)
-            with _token_file(self.site.state, access.token):
-                self.ready(f"{self.listening.address(port)}/?token={access.token}")
-                asyncio.run(self._run(server, opened))
-        self.site.close()
-        if self.listening.socket_file is not None:
-            self.listening.socket_file.unlink(missing_ok=True)
+            try:
+                self._serve(opened)
+            finally:  # a signal comes back as an exception when the server has ended
+                self.site.close()
+                if self.listening.socket_file is not None:
+                    self.listening.socket_file.unlink(missing_ok=True)
+
+    def _serve(self, opened: socket.socket) -> None:
+        port = opened.getsockname()[1] if self.listening.socket_file is None else 0
+        access = self._access(port)
+        server = self._server = _server(self.site, access)
+        with _token_file(self.site.state, access.token):
+            self.ready(f"{self.listening.address(port)}/?token={access.token}")
+            asyncio.run(self._run(server, opened))
 
     def stop(self) -> None:
         """From another thread."""
@@ -108,7 +127,7 @@ class PageServer:
     def _access(self, port: int) -> Access:
         return Access(
             self.listening.names(port),
-            is_read_only=self.is_read_only,
+            is_read_only=self.site.sources.is_read_only,
             is_secure=self.listening.public.startswith("https:"),
             name=f"sheaf-{port}",
         )

@@ -86,11 +86,12 @@ class Site:
 
     def view(self) -> View:
         """Raises what a state that cannot be read raises."""
+        stored = self._stored()  # not in the lock: a server may be slow to answer, or silent
         with self._lock:
             if self._view is None or time.monotonic() >= self._until:
                 if not self.file.exists():
                     raise StateDamaged(f"there is no harvest at {self.file} yet")
-                self._view = view_of(self.file, self.job, self._stored())
+                self._view = view_of(self.file, self.job, stored)
                 self._until = time.monotonic() + FRESH_S
             return self._view
 

@@ -40,6 +40,7 @@ class Part:
         self.number = 0
         self.text = ""
         self.listeners = 0
+        self.is_made = False  # again and again, by one task
 
     async def make_again(self) -> None:
         """As long as anybody listens."""
@@ -94,7 +95,7 @@ class Streams:
         if part is None:
             part = self._parts[key] = Part(render)
         part.listeners += 1
-        if part.listeners == 1:
+        if not part.is_made:  # nobody looked; or the last one left a moment ago
             self._start(key, part)
         return part
 
@@ -112,11 +113,13 @@ class Streams:
         task.add_done_callback(self._sending.discard)
 
     def _start(self, key: str, part: Part) -> None:
+        part.is_made = True
         task = asyncio.get_running_loop().create_task(part.make_again())
         self._tasks.add(task)
 
         def forget(ended: asyncio.Task[None]) -> None:
             self._tasks.discard(ended)
+            part.is_made = False
             if part.listeners and not self.is_closed:  # somebody came in that moment
                 self._start(key, part)
             elif self._parts.get(key) is part:
