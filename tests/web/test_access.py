@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
+import sqlite3
 import stat
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -16,7 +15,6 @@ import pytest
 
 from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
 from tools.web import app, patience
-from tools.web.server import Listening
 
 
 def cookie_of(page: Served) -> str:
@@ -119,10 +117,43 @@ def test_a_file_can_be_sought(page: Served, harvested: Path) -> None:
     assert part.headers["content-type"] == sound["mime"]
 
 
+def test_what_a_browser_has_it_is_not_sent_again(page: Served, harvested: Path) -> None:
+    """But it asks: a file may be replaced under its name."""
+    lines = (harvested / "m" / "MEDIA.jsonl").read_text().splitlines()
+    picture = next(each for each in map(json.loads, lines) if each["kind"] == "image")
+    bearer = f"Bearer {page.token}"
+    for way in ("file", "thumb"):
+        address = f"/{way}/{quote(picture['path'])}"
+        mark = page.get(address).headers["etag"]
+        assert mark == f'"{picture["sha256"]}"'
+        again = page.ask(address, Authorization=bearer, If_None_Match=mark)
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", mark)
+        other = page.ask(address, Authorization=bearer, If_None_Match=f'"{"0" * 64}"')
+        assert other.status == 200 and other.body
+        assert page.ask(address, If_None_Match=mark).status == 403
+
+
 def test_the_token_lies_in_a_file_of_its_owner_only(page: Served) -> None:
     file = page.state / "serve-token"
     assert file.read_text() == page.token
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "address", ["https://h/x?key=SECRETWORD", "http://me:p/SECRETWORD@h/", "neo4j://SECRETWORD@h"]
+)
+def test_a_secret_that_was_typed_is_not_shown(
+    address: str, harvested: Path, tmp_path: Path
+) -> None:
+    folder = copied(harvested, tmp_path)
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        for fact in ("command", "source"):
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (fact, f"--source {address}"))
+    with served(folder) as page:
+        for path in ("/settings", "/api/settings", "/", "/api/status", "/runs", "/api/runs"):
+            answer = page.get(path)
+            assert answer.status == 200 and "SECRETWORD" not in answer.text, path
+        assert "--source" in page.get("/api/settings").json["command"]
 
 
 def test_no_secret_is_ever_shown(harvested: Path) -> None:
@@ -143,12 +174,6 @@ def test_no_secret_is_ever_shown(harvested: Path) -> None:
         assert values["notices.urls"]["text"] == "not set"
         assert values["depth"]["origin"] == "flag --depth"  # as its user typed it
         assert values["attempts"]["origin"] == "default"
-
-
-def test_names_that_a_host_header_may_say() -> None:
-    assert "127.0.0.1:80" in Listening().names(80)
-    assert Listening(public="https://sheaf.example.org").names(80) >= {"sheaf.example.org"}
-    assert not any("0.0.0.0" in each for each in Listening(host="0.0.0.0").names(80))
 
 
 # --- many, slow, at once ---------------------------------------------------------------------
@@ -291,36 +316,3 @@ def test_a_body_that_never_ends_is_not_waited_for(
         wait_for(drip)
         with suppress(ConnectionError):
             assert b" 408 " in slow.recv(1000)
-
-
-def test_on_a_socket_file(harvested: Path, tmp_path: Path) -> None:
-    from tools.jobs.registry import job_in
-    from tools.settings import Settings
-    from tools.web.server import PageServer
-    from tools.web.site import Site, Sources
-
-    settings = Settings(state=harvested / "state", media=harvested / "m")
-    place, said, is_ready = tmp_path / "page.sock", [], threading.Event()
-
-    def ready(address: str) -> None:
-        said.append(address)
-        is_ready.set()
-
-    site = Site(Sources(settings, settings.pools_file, job_in))
-    page = PageServer(site, Listening(socket_file=place), ready=ready)
-    thread = threading.Thread(target=page.serve)
-    thread.start()
-    try:
-        assert is_ready.wait(PATIENCE_S)
-        assert stat.S_IMODE(place.stat().st_mode) == 0o600
-        asking = http.client.HTTPConnection("localhost", timeout=PATIENCE_S)
-        asking.sock = socket.socket(socket.AF_UNIX)
-        asking.sock.connect(str(place))
-        token = said[0].partition("token=")[2]
-        asking.request("GET", "/api/status", headers={"Authorization": f"Bearer {token}"})
-        assert asking.getresponse().status == 200
-        asking.close()
-    finally:
-        page.stop()
-        thread.join(PATIENCE_S)
-    assert not place.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -27,6 +28,7 @@ from tests.web.scene import (
 from tools.journal.instance import only_instance
 from tools.journal.nodes import Node, nodes_fact
 from tools.web.pages import PAGES
+from tools.web.runs import MOST_COPIES
 
 LIVE = [page for page in PAGES if page.is_live]
 
@@ -66,6 +68,20 @@ def test_runs_and_snapshots(page: Served) -> None:
     assert len(seen["runs"]) == 1 and seen["runs"][0]["counts"]["done_fetch"] > 0
     assert "--limit 12" in seen["beginnings"][0]["beginning"]["command"]
     assert seen["snapshots"][0]["known"] > 0
+
+
+def test_many_snapshots(harvested: Path, tmp_path: Path) -> None:
+    """The oldest that is shown says what changed since the one before it."""
+    folder = copied(harvested, tmp_path)
+    snapshots = folder / "state" / "snapshots"
+    first = next(snapshots.glob("*.db"))
+    for number in range(MOST_COPIES + 3):
+        shutil.copy(first, snapshots / f"{number + 2:06}-2030-01-01_00-{number:02}-00.db")
+    with served(folder) as page:
+        seen = page.get("/api/runs").json["snapshots"]
+    assert len(seen) == MOST_COPIES
+    assert all(each["changed"] == {} for each in seen)
+    assert seen[-1]["name"] == "000005-2030-01-01_00-03-00.db"
 
 
 def test_what_a_second_run_changed(harvested: Path, tmp_path: Path) -> None:
@@ -141,33 +157,6 @@ def test_refused_files_are_read_on(harvested: Path, tmp_path: Path) -> None:
             books.flush()
             assert page.get("/api/refused").json["number"] == before + 1
         assert page.get("/api/refused").json["number"] == before + 1
-
-
-def test_retry_of_a_reason_leaves_the_others(harvested: Path, tmp_path: Path) -> None:
-    folder = copied(harvested, tmp_path)
-    one, other = "HTTP 404 for http://example.org/a", "example.org:8080: connection lost"
-    spoil(folder / "state", (one, "HTTP 404 for http://example.org/b", other))
-    with served(folder) as page:
-        groups = {
-            each["reason_group"]: each["number"] for each in page.get("/api/failed").json["groups"]
-        }
-        assert groups == {"HTTP 404": 2, "example.org: connection lost": 1}
-        bearer = {"Authorization": f"Bearer {page.token}", "Accept": "application/json"}
-        said = page.ask("/act/retry", "POST", "reason=example.org%3A+connection+lost", **bearer)
-        assert said.json["said"].startswith("1 go back to work")
-        assert [each["number"] for each in page.get("/api/failed").json["groups"]] == [2]
-        gone = page.ask("/act/retry", "POST", "reason=nothing+like+that", **bearer)
-        assert gone.status == 409
-
-
-def test_failed_ones_page_by_page(harvested: Path, tmp_path: Path) -> None:
-    folder = copied(harvested, tmp_path)
-    spoil(folder / "state", ("HTTP 404 for a", "HTTP 404 for b", "other"))
-    with served(folder) as page:
-        seen = page.get("/api/failed?reason=http+404").json
-        assert len(seen["found"]) == 2 and seen["next"] is None
-        last = seen["found"][0]["id"]
-        assert len(page.get(f"/api/failed?reason=http+404&after={last}").json["found"]) == 1
 
 
 def test_hostile_names_are_text(harvested: Path, tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""The graph behind the pages when it comes, goes, fails and is replaced while they are served."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.store_contract import relation, write
+from tests.web.scene import PATIENCE_S, copied, served, wait_for
+from tools.errors import Unreachable
+from tools.graphs.sqlite import SqliteGraph
+from tools.jobs.registry import job_in
+from tools.settings import Settings
+from tools.web import explorer
+from tools.web.data import statistics
+from tools.web.site import Site, Sources
+
+
+@pytest.fixture
+def site(harvested: Path, tmp_path: Path) -> Iterator[Site]:
+    folder = copied(harvested, tmp_path)
+    settings = Settings(state=folder / "state", media=folder / "m")
+    with closing(Site(Sources(settings, settings.pools_file, job_in))) as found:
+        yield found
+
+
+def test_a_graph_that_was_replaced_is_the_one_that_is_shown(
+    harvested: Path, tmp_path: Path
+) -> None:
+    """As `--fresh` does it while the page is open."""
+    folder = copied(harvested, tmp_path)
+    with served(folder) as page:
+        assert page.get("/api/c/en/dog").status == 200
+        with closing(SqliteGraph(folder / "new.db")) as graph:
+            write(graph, relation("IsA", "/c/en/zebra", "/c/en/horse"))
+        for end in ("-wal", "-shm"):
+            (folder / f"state/graph.db{end}").unlink(missing_ok=True)
+        (folder / "new.db").replace(folder / "state/graph.db")
+        (folder / "state/search.db").unlink()
+        assert page.get("/api/c/en/zebra").status == 200
+        assert page.get("/api/c/en/dog").status == 404
+        found = wait_for(lambda: page.get("/api/search?q=zeb").json["found"])
+        assert [each["name"] for each in found] == ["zebra"]
+
+
+def test_figures_that_cannot_be_counted_say_why(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And are not counted again until somebody wants them."""
+    tries: list[int] = []
+
+    def spoiled(*_: object) -> statistics.Statistics:
+        tries.append(1)
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(statistics, "count", spoiled)
+    assert site.explorer.figures() is None
+    wait_for(lambda: site.explorer.trouble)
+    assert "malformed" in site.explorer.trouble
+    for _ in range(3):
+        assert site.explorer.figures() is None
+        assert not site.explorer.is_counting
+    assert len(tries) == 1
+    monkeypatch.undo()
+    site.explorer.count()
+    wait_for(site.explorer.figures)
+    assert site.explorer.trouble == ""
+
+
+def test_a_server_that_is_silent_is_asked_by_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others hear what it heard."""
+    tries, may_fail, now = list[int](), threading.Event(), [100.0]
+
+    def silent(*_: object) -> None:
+        tries.append(1)
+        assert may_fail.wait(PATIENCE_S)
+        now[0] += 5.0
+        raise Unreachable("no answer")
+
+    def look() -> str:
+        with pytest.raises(Unreachable) as caught:
+            _ = site.explorer.reader
+        return str(caught.value)
+
+    monkeypatch.setattr(explorer, "open_reader", silent)
+    monkeypatch.setattr("tools.web.explorer.time", SimpleNamespace(monotonic=lambda: now[0]))
+    with ThreadPoolExecutor(8) as threads:
+        looks = [threads.submit(look) for _ in range(8)]
+        may_fail.set()
+        assert {each.result(PATIENCE_S) for each in looks} == {"no answer"}
+    assert len(tries) == 1
+    now[0] += 4.9
+    look()
+    assert len(tries) == 1
+    now[0] += 0.2
+    look()
+    assert len(tries) == 2

@@ -1,0 +1,97 @@
+"""What failed by reason: looked at, and put back to work."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.web.scene import Answer, Served, copied, served, spoil
+
+
+def retried(page: Served, reason: str) -> Answer:
+    bearer = {"Authorization": f"Bearer {page.token}", "Accept": "application/json"}
+    return page.ask("/act/retry", "POST", f"reason={quote(reason)}", **bearer)
+
+
+def groups_of(page: Served) -> list[dict[str, Any]]:
+    groups: list[dict[str, Any]] = page.get("/api/failed").json["groups"]
+    return groups
+
+
+def found(page: Served, reason: str, after: str = "") -> list[str]:
+    answer = page.get(f"/api/failed?reason={quote(reason)}&after={after}")
+    assert answer.status == 200
+    return [each["reason"] for each in answer.json["found"]]
+
+
+def test_retry_of_a_reason_leaves_the_others(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    one, other = "HTTP 404 for http://example.org/a", "example.org:8080: connection lost"
+    spoil(folder / "state", (one, "HTTP 404 for http://example.org/b", other))
+    with served(folder) as page:
+        groups = {each["reason_group"]: each["number"] for each in groups_of(page)}
+        assert groups == {"HTTP 404": 2, "example.org: connection lost": 1}
+        said = retried(page, "example.org: connection lost")
+        assert said.json["said"].startswith("1 go back to work")
+        assert [each["number"] for each in groups_of(page)] == [2]
+        assert retried(page, "nothing like that").status == 409
+
+
+def test_failed_ones_page_by_page(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for a", "HTTP 404 for b", "other"))
+    with served(folder) as page:
+        seen = page.get("/api/failed?reason=http+404").json
+        assert len(seen["found"]) == 2 and seen["next"] is None
+        last = seen["found"][0]["id"]
+        assert len(page.get(f"/api/failed?reason=http+404&after={last}").json["found"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "group"),
+    [
+        ("example.org:8080: connection lost", "example.org: connection lost"),
+        ("HTTP 404 for http://example.org/a", "HTTP 404"),
+        ("no name: http://a.example/c", "no name"),
+        ("{}", "various"),
+        ("x" * 300, "x" * 199),
+    ],
+)
+def test_whoever_clicks_a_group_sees_what_was_counted(
+    reason: str, group: str, harvested: Path, tmp_path: Path
+) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", (reason, "quite another"))
+    with served(folder) as page:
+        counted = {each["reason_group"]: each["number"] for each in groups_of(page)}
+        assert counted == {group: 1, "quite another": 1}
+        assert found(page, group) == [reason]
+        assert retried(page, group).json["said"].startswith("1 go back to work")
+        assert [each["reason_group"] for each in groups_of(page)] == ["quite another"]
+
+
+def test_without_a_reason_it_is_unknown(harvested: Path, tmp_path: Path) -> None:
+    """As in states of older versions."""
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("one", "other"))
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        db.execute("UPDATE uri SET reason = NULL WHERE reason = 'one'")
+    with served(folder) as page:
+        assert {each["reason_group"] for each in groups_of(page)} == {"unknown", "other"}
+        assert found(page, "unknown") == ["unknown"]
+        assert retried(page, "unknown").json["said"].startswith("1 go back to work")
+        assert [each["reason_group"] for each in groups_of(page)] == ["other"]
+
+
+def test_a_place_that_is_none_is_the_beginning(harvested: Path, tmp_path: Path) -> None:
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("one",))
+    with served(folder) as page:
+        for after in ("9" * 400, "9" * 5_000, "-1", "x", "%D9%A3", "0x1"):
+            assert found(page, "one", after) == ["one"], after[:9]
+        assert found(page, "one", "9" * 18) == []
