@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 JOB ?= conceptnet
-WORKERS ?= 4
+WORKERS ?= 6
 
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE

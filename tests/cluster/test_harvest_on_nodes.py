@@ -71,6 +71,7 @@ def test_it_ends_as_without_nodes(cluster: Cluster, alone: Essence) -> None:
     assert set(owners) == {"alpha", "beta"}
 
 
+@pytest.mark.parametrize("server", VERSIONS[:1], indirect=True)  # it waits for any alike
 def test_a_node_waits_for_a_server_that_is_not_there_yet(
     cluster: Cluster, server: NatsServer, alone: Essence
 ) -> None:
