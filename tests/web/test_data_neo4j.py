@@ -16,10 +16,11 @@ from tests.web.data_contract import DataContract, fill
 from tools.add import Graph
 from tools.conceptnet.graph import open_reader
 from tools.conceptnet.rules import ALL_RELATIONS
-from tools.graphs.cypher_reader import MARK, TypedReading
+from tools.graphs.cypher_reader import FILES, MARK, NAMES, TypedReading
 from tools.graphs.neo4j_address import Address
 from tools.graphs.reader import Reader
 from tools.web.data import search
+from tools.web.data.growing import Grower
 from tools.web.data.sidecar import Sidecar
 
 
@@ -36,18 +37,30 @@ def open_data(empty_neo4j: AnyServer) -> Callable[[], Reader]:
 class TestData(DataContract): ...
 
 
-def test_a_graph_of_an_earlier_version_is_searched_by_the_indexes_it_has(
+def test_the_search_goes_by_key_and_reads_no_relation(empty_neo4j: AnyServer) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+    for query in (NAMES, FILES):
+        found = operators(empty_neo4j, query)
+        assert any("IndexSeek" in each for each in found), found
+        assert not [each for each in found if "Sort" in each or "Top" in each], found
+        assert not [each for each in found if "Expand" in each or "Label" in each], found
+
+
+def test_nodes_of_others_with_our_label_do_not_end_the_search(
     empty_neo4j: AnyServer, tmp_path: Path
 ) -> None:
     with closing(graph_in(empty_neo4j)) as graph:
         fill(graph)
-        ask(empty_neo4j, "DROP INDEX sheaf_entity_text")
+    ask(empty_neo4j, "CREATE (:Entity {uri: '/c/en/aaa'}), (:Entity {uri: 'zzz', name: 7})")
     with (
         closing(open_reader(empty_neo4j.url, empty_neo4j.password)) as reader,
         closing(Sidecar(tmp_path / "search.db")) as sidecar,
     ):
-        found = [each.uri for each in search.find(reader, sidecar, "dog")]
-        assert found == ["/c/en/dog", "/c/en/dogma"]
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        assert search.find(reader, sidecar, "dog")[0].uri == "/c/en/dog"
 
 
 def test_whether_it_changed_is_told_without_reading_it(empty_neo4j: AnyServer) -> None:

@@ -14,8 +14,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SCHEMA = {
     "sheaf_entity_uri": "CONSTRAINT {} IF NOT EXISTS FOR (n:Entity) REQUIRE n.uri IS UNIQUE",
     "sheaf_entity_name": "INDEX {} IF NOT EXISTS FOR (n:Entity) ON (n.name)",
-    "sheaf_entity_text": "FULLTEXT INDEX {} IF NOT EXISTS FOR (n:Entity) ON EACH [n.name]"
-    " OPTIONS {{indexConfig: {{`fulltext.analyzer`: 'standard-no-stop-words'}}}}",
     "sheaf_media_path": "CONSTRAINT {} IF NOT EXISTS FOR (n:Media) REQUIRE n.path IS UNIQUE",
     "sheaf_media_owner": "INDEX {} IF NOT EXISTS FOR (n:Media) ON (n.owner)",
 }

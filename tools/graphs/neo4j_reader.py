@@ -1,24 +1,20 @@
-"""The graph in Neo4j as pages read it, and the search that its full-text index answers.
+"""The graph in Neo4j as pages read it.
 
 Promise: a question that the server does not answer within its deadline raises Unavailable.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import groupby
 
 from ..add import KINDS, Counts, Entity, Media, Relation, beginning, relation_type
 from ..base.text import storable
-from ..errors import GiveUp
 from . import cypher_reader as cypher
 from .neo4j import Neo4jGraph, Rows
 from .reader import FIRST, File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
 
 PAGE_S, ASIDE_S = 15.0, 600.0
-WORD = re.compile(r"\w+")
 
 
 class Neo4jReader:
@@ -127,36 +123,11 @@ class Neo4jReader:
             {degree: concepts for degree, concepts in self._aside(cypher.DEGREES)},
         )
 
-    def names(self, spellings: Sequence[str], limit: int, languages: Sequence[str]) -> list[Name]:
-        given = {"limit": limit, "languages": list(languages) if languages else None}
-        clean = [storable(each) for each in spellings]
-        found = {Name(*row): None for row in self._ask(cypher.SAME_NAME, spellings=clean, **given)}
-        if len(found) < limit:
-            rows = self._ask(cypher.SAME_BEGINNING, spellings=clean, **given)
-            found |= {Name(*row): None for row in rows}
-        if len(found) < limit and (words := lucene(clean[-1])):
-            with suppress(GiveUp):  # a graph of an earlier version has no such index yet
-                rows = self._ask(cypher.SAME_WORDS, words=words, **given)
-                found |= {Name(*row): None for row in rows}
-        return list(found)[:limit]
-
     def _ask(self, query: str, **parameters: object) -> Rows:
         return self._graph.ask(query, PAGE_S, **parameters)
 
     def _aside(self, query: str) -> Rows:
         return self._graph.ask(query, ASIDE_S)
-
-
-def lucene(text: str) -> str:
-    """Every word must be there, the last one at least in its beginning. Only letters and digits
-    remain, so that nothing in it is an operator.
-
-    >>> lucene("Hot do"), lucene('"; name:* AND ('), lucene("***")
-    ('+"hot" +do*', '+"name" +and*', '')
-    """
-    *whole, last = WORD.findall(text.lower()) or [""]
-    quoted = [f'+"{each}"' for each in whole]
-    return " ".join([*quoted, f"+{last}*"]) if last else ""
 
 
 def _sides(rows: Rows, is_outward: bool) -> list[Side]:

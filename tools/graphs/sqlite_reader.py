@@ -97,9 +97,6 @@ class SqliteReader:
         rows = self._all(f"{READ_ENTITY} name = ? ORDER BY uri LIMIT ?", name, limit)
         return [Entity(*row) for row in rows]
 
-    def names(self, _spellings: Sequence[str], _limit: int, _languages: Sequence[str]) -> None:
-        return None
-
     def degree_by_side(self, concept: str) -> list[Side]:
         return [
             Side(type_, is_outward, number, ())

@@ -71,7 +71,7 @@ class Explorer:
                 settings = self._site.sources.settings
                 reader = open_reader(settings.graph_url, settings.neo4j.password)
                 sidecar = _or_close(reader, lambda: Sidecar(self.state / NAME))
-                grower = Grower(reader, sidecar, with_concepts=self.is_embedded)
+                grower = Grower(reader, sidecar)
                 grower.start()
                 self._open = reader, sidecar, grower
             return self._open

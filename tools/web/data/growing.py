@@ -47,13 +47,12 @@ class Progress(NamedTuple):
 
 
 class Grower:
-    """Makes steps; `concepts` only where the store has no search of its own."""
-
-    def __init__(self, reader: Reader, sidecar: Sidecar, with_concepts: bool = True) -> None:
+    def __init__(self, reader: Reader, sidecar: Sidecar) -> None:
         self._reader, self._sidecar = reader, sidecar
-        self._stretches: dict[str, Callable[[str], str]] = {"files": self._files}
-        if with_concepts:
-            self._stretches = {"concepts": self._concepts} | self._stretches
+        self._stretches: dict[str, Callable[[str], str]] = {
+            "concepts": self._concepts,
+            "files": self._files,
+        }
         self._stop = Event()
         self._thread: Thread | None = None
 
