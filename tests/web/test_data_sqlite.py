@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.store_contract import relation, write
 from tests.web.data_contract import DataContract, fill
 from tools.add import Graph
 from tools.conceptnet.graph import open_reader
@@ -30,6 +35,28 @@ def open_data(tmp_path: Path) -> Callable[[], Reader]:
 
 
 class TestData(DataContract): ...
+
+
+def test_figures_are_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody writes between any two questions."""
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        fill(graph)
+        more = (relation("IsA", f"/c/en/new_{at}", f"/c/en/newer_{at}") for at in count())
+
+        class Busy(sqlite3.Connection):
+            def execute(self, *asked: Any) -> sqlite3.Cursor:
+                if asked[0].startswith("SELECT"):
+                    write(graph, next(more))
+                return super().execute(*asked)
+
+        connect = partial(sqlite3.connect, factory=Busy)
+        with closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader:
+            monkeypatch.setattr("tools.base.sqlite.sqlite3.connect", connect)
+            found = reader.numbers()
+    assert all(number > 0 for number in found.degrees.values())
+    assert sum(found.degrees.values()) == found.counts.entities
+    assert sum(found.languages.values()) == found.counts.entities
+    assert sum(each.number for each in found.types) == found.counts.relations
 
 
 def test_a_missing_graph_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The embedded graph as pages read it. Every question goes by an index that the graph has.
 
 Limit: what a question holds open is one statement, so that the log of whoever writes can begin
-again between two of them.
+again between two of them; only while all is counted it grows.
 """
 
 from __future__ import annotations
@@ -142,6 +142,7 @@ class SqliteReader:
     def numbers(self) -> Numbers:
         with closing(reading(self._path)) as db:  # others go on asking meanwhile
             db.execute("PRAGMA temp_store = MEMORY")
+            db.execute("BEGIN")  # all of one moment: else fewer concepts than are connected
             return _numbers(db)
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
