@@ -26,7 +26,7 @@ class Neo4jReader:
         self._graph.close()
 
     def counts(self) -> Counts:
-        return self._graph.counts()
+        return self._graph.counts(PAGE_S)
 
     def change_mark(self) -> str:
         """What was only replaced is seen at the next change."""
@@ -48,7 +48,8 @@ class Neo4jReader:
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         known = {"", *self._typed.types}
         clean = [storable(each) for each in dict.fromkeys(owners)]
-        return self._graph.media_of([each for each in clean if relation_type(each) in known])
+        asked = [each for each in clean if relation_type(each) in known]
+        return self._graph.media_of(asked, PAGE_S)
 
     def files_at(self, paths: Sequence[str]) -> dict[str, File]:
         rows = self._ask(cypher.FILES_AT, paths=[storable(each) for each in paths])
@@ -114,7 +115,7 @@ class Neo4jReader:
         types = [TypeNumbers(*row) for q in self._typed.numbers.values() for row in self._aside(q)]
         found = sorted(types, key=lambda each: (-each.number, each.type))
         return Numbers(
-            self.counts(),
+            self._graph.counts(ASIDE_S),
             dict(zip((*KINDS, "any"), (*by_kind, with_any), strict=True)),
             {language: number for language, number in self._aside(cypher.LANGUAGES)},
             found,
