@@ -19,13 +19,15 @@ from tests.support.graph_world import graph_in
 from tests.support.neo4j_server import AnyServer, ask
 from tests.support.wires import Wire
 from tests.web.data_contract import BARKS, DataContract, fill
-from tools.add import Graph
-from tools.conceptnet.graph import open_reader
+from tools.add import Counts, Graph
+from tools.conceptnet.graph import graph_counts, open_reader
 from tools.conceptnet.rules import ALL_RELATIONS
 from tools.errors import Unavailable
+from tools.graphs.cypher import TypedTexts
 from tools.graphs.cypher_reader import FILES, MARK, NAMES, TypedReading
 from tools.graphs.neo4j import Neo4jGraph
 from tools.graphs.neo4j_address import Address
+from tools.graphs.neo4j_reader import PAGE_S
 from tools.graphs.reader import FIRST, Reader
 from tools.web.data import search
 from tools.web.data.growing import Grower
@@ -90,6 +92,46 @@ def test_a_crowd_is_counted_and_gone_through_without_reading_it(empty_neo4j: Any
     outward = operators(empty_neo4j, texts.side_by_uri["IsA", True])
     assert any("Relationship" in each and "IndexSeek" in each for each in outward), outward
     assert not [each for each in outward if "Sort" in each or "Top" in each], outward
+
+
+def test_a_graph_too_large_to_be_counted_soon_is_known_by_numbers_at_hand(
+    empty_neo4j: AnyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is ours counts, as long as the server can tell that in time."""
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+        whole = graph.counts()
+    ask(empty_neo4j, "CREATE (:Entity {name: 'no uri'})-[:IsA]->(:Media)")
+    url, password = empty_neo4j.url, empty_neo4j.password
+    assert graph_counts(url, password, soon=True) == whole
+
+    def late(self: Neo4jGraph, seconds: float) -> Counts:
+        assert seconds <= PAGE_S
+        raise Unavailable("did not answer in time")
+
+    monkeypatch.setattr(Neo4jGraph, "counts", late)
+    assert graph_counts(url, password, soon=True) == tuple(each + 1 for each in whole)
+
+
+def test_what_is_at_hand_is_told_without_reading_the_graph(empty_neo4j: AnyServer) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+    found = set(operators(empty_neo4j, TypedTexts(ALL_RELATIONS).at_hand))
+    assert {each for each in found if "CountStore" in each} and not [
+        each for each in found if "Scan" in each or "Seek" in each or "Expand" in each
+    ], found
+
+
+def test_figures_count_nothing_twice(
+    empty_neo4j: AnyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+        whole = graph.counts()
+    ask(empty_neo4j, "CREATE (:Entity {name: 'no uri'})-[:IsA]->(:Media)")
+    monkeypatch.delattr(Neo4jGraph, "counts")
+    with closing(open_reader(empty_neo4j.url, empty_neo4j.password)) as reader:
+        assert reader.numbers().counts == whole
 
 
 # --- a server that does not answer ----------------------------------------------------------------

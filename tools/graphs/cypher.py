@@ -92,6 +92,10 @@ class TypedTexts:
             "MATCH ()-[r:`%s`]->() WHERE r.uri IN $keys RETURN count(r)"
         )
         any_type = "|".join(f"`{each}`" for each in types)
+        self.at_hand = f"""CALL {{ MATCH (n:Entity) RETURN count(n) AS entities }}
+            CALL {{ MATCH ()-[r:{any_type}]->() RETURN count(r) AS relations }}
+            CALL {{ MATCH (m:Media) RETURN count(m) AS media }}
+            RETURN entities, relations, media"""
         self.neighbours = f"""MATCH (:Entity {{uri: $concept}})-[r:{any_type}]-(:Entity)
             WITH DISTINCT r RETURN {RELATION} ORDER BY r.weight DESC, r.uri"""
         self.read_relations = self._with_each(

@@ -111,16 +111,18 @@ class Neo4jReader:
         return [File(row[0], Media(*row[1:])) for row in rows]
 
     def numbers(self) -> Numbers:
-        ((_, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
+        ((entities, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
         types = [TypeNumbers(*row) for q in self._typed.numbers.values() for row in self._aside(q)]
         found = sorted(types, key=lambda each: (-each.number, each.type))
+        media = [MediaNumbers(*row) for row in self._aside(cypher.MEDIA)]
+        relations, files = (sum(each.number for each in some) for some in (found, media))
         return Numbers(
-            self._graph.counts(ASIDE_S),
+            Counts(entities, relations, files),
             dict(zip((*KINDS, "any"), (*by_kind, with_any), strict=True)),
             {language: number for language, number in self._aside(cypher.LANGUAGES)},
             found,
-            [MediaNumbers(*row) for row in self._aside(cypher.MEDIA)],
-            {files: owners for files, owners in self._aside(cypher.FILES_AN_OWNER)},
+            media,
+            {number: owners for number, owners in self._aside(cypher.FILES_AN_OWNER)},
             {degree: concepts for degree, concepts in self._aside(cypher.DEGREES)},
         )
 
