@@ -16,7 +16,7 @@ from tests.support.store_contract import relation, write
 from tests.web.data_contract import DataContract, fill
 from tools.add import Graph
 from tools.conceptnet.graph import open_reader
-from tools.errors import UsageError
+from tools.errors import StateDamaged, UsageError
 from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
 from tools.web.data import search
@@ -63,6 +63,34 @@ def test_a_missing_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no graph"):
         open_reader(f"sqlite:{tmp_path / 'none.db'}")
     assert not (tmp_path / "none.db").exists()
+
+
+def spoil(path: Path) -> None:
+    """All but the first page, so that it opens well."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    content = path.read_bytes()
+    assert len(content) > 3 * size
+    path.write_bytes(content[:size] + b"\xa5" * (len(content) - size))
+
+
+def test_a_damaged_graph_is_told_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with closing(SqliteGraph(path)) as graph:
+        fill(graph)
+    spoil(path)
+    with closing(open_reader(f"sqlite:{path}")) as reader:
+        for question in (
+            lambda: reader.senses("dog", 1),
+            lambda: reader.entity_page("", 1),
+            lambda: reader.numbers(),
+        ):
+            with pytest.raises(StateDamaged, match=r"graph\.db is damaged .*: bring back a copy"):
+                question()
+    path.write_bytes(b"no database at all, but long enough" * 100)
+    with pytest.raises(StateDamaged, match="is damaged"):
+        open_reader(f"sqlite:{path}")
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all, but long enough" * 100])

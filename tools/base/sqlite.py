@@ -29,6 +29,12 @@ def reading(path: Path, any_thread: bool = False) -> sqlite3.Connection:
     )
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Is it the file that is spoilt, and not the question or the moment?"""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what is above says where in the file
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
 def writing(path: Path, cache_kb: int) -> sqlite3.Connection:
     """For one writer, whose log a Checkpointer carries over."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
