@@ -19,7 +19,7 @@ from tools.conceptnet.graph import open_reader
 from tools.errors import StateDamaged, UsageError
 from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
-from tools.web.data import search
+from tools.web.data import gallery, search
 from tools.web.data.growing import Grower
 from tools.web.data.sidecar import Sidecar
 
@@ -105,10 +105,46 @@ def test_a_spoilt_search_file_is_made_anew(tmp_path: Path, content: bytes) -> No
         assert [each.name for each in search.find(reader, sidecar, "dog")] == [
             "dog"
         ]  # from the graph
-        grower = Grower(reader, sidecar)
-        while grower.step():
-            pass
+        grow(reader, sidecar)
         assert len(search.find(reader, sidecar, "dog")) == 4
+
+
+@pytest.mark.parametrize("first", ["a search", "a gallery", "a step"])
+def test_a_search_file_that_is_spoilt_inside_is_made_anew(tmp_path: Path, first: str) -> None:
+    """It opens well, and the damage shows to whoever comes first."""
+    path = tmp_path / "search.db"
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        fill(graph)
+    with closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader:
+        with closing(Sidecar(path)) as sidecar:
+            grow(reader, sidecar)
+        spoil(path)
+        with closing(Sidecar(path)) as sidecar:
+            if first == "a search":
+                assert [each.name for each in search.find(reader, sidecar, "dog")] == ["dog"]
+            if first == "a gallery":
+                assert gallery.facets(sidecar, gallery.Filter()).total == 0
+            grow(reader, sidecar)
+            assert len(search.find(reader, sidecar, "dog")) == 4
+            assert gallery.facets(sidecar, gallery.Filter()).total == 7
+
+
+def test_who_finds_the_damage_later_leaves_the_new_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "search.db"
+    with closing(Sidecar(path)) as one, closing(Sidecar(path)) as other:
+        damaged = one.file
+        one.renew(damaged)
+        new = path.stat().st_ino
+        one.renew(damaged)  # by another thread
+        other.renew(damaged)  # by another process
+        assert path.stat().st_ino == new == one.file == other.file != damaged
+
+
+def grow(reader: Reader, sidecar: Sidecar) -> None:
+    grower = Grower(reader, sidecar)
+    while grower.step():
+        pass
+    assert grower.is_whole()
 
 
 def test_steps_are_bounded_and_go_on_after_a_kill(

@@ -66,7 +66,7 @@ def _new(reader: Reader, text: str, languages: Sequence[str], limit: int) -> lis
 
 
 def _names(sidecar: Sidecar, query: str, *values: object) -> list[Name]:
-    return [Name(*row) for row in sidecar.reading.execute(query, values)]
+    return [Name(*row) for row in sidecar.rows(query, *values)]
 
 
 def did_you_mean(reader: Reader, sidecar: Sidecar, text: str) -> str | None:
