@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.store_contract import relation, write
 from tests.web.data_contract import DataContract, fill
+from tests.web.scene import scramble
 from tools.add import Graph
 from tools.conceptnet.graph import open_reader
 from tools.errors import StateDamaged, UsageError
@@ -65,21 +66,11 @@ def test_a_missing_graph_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
-def spoil(path: Path) -> None:
-    """All but the first page, so that it opens well."""
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (size,) = db.execute("PRAGMA page_size").fetchone()
-    content = path.read_bytes()
-    assert len(content) > 3 * size
-    path.write_bytes(content[:size] + b"\xa5" * (len(content) - size))
-
-
 def test_a_damaged_graph_is_told_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     with closing(SqliteGraph(path)) as graph:
         fill(graph)
-    spoil(path)
+    scramble(path)
     with closing(open_reader(f"sqlite:{path}")) as reader:
         for question in (
             lambda: reader.senses("dog", 1),
@@ -118,7 +109,7 @@ def test_a_search_file_that_is_spoilt_inside_is_made_anew(tmp_path: Path, first:
     with closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader:
         with closing(Sidecar(path)) as sidecar:
             grow(reader, sidecar)
-        spoil(path)
+        scramble(path)
         with closing(Sidecar(path)) as sidecar:
             if first == "a search":
                 assert [each.name for each in search.find(reader, sidecar, "dog")] == ["dog"]
