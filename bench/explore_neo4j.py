@@ -42,7 +42,7 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
             place.driver.execute_query(f"CALL db.awaitIndexes({INDEXES_S})")
             clock = both(home / "neo4j")
             say("making search.db")
-            began, grower = clock(), Grower(reader, sidecar, with_concepts=False)
+            began, grower = clock(), Grower(reader, sidecar)
             while grower.step():
                 pass
             yield Row("search.db over Neo4j, whole: CPU", [clock() - began], " s", 1)

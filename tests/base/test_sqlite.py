@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +36,38 @@ def test_who_reads_waits_for_nobody_and_changes_nothing(
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             other.execute("DELETE FROM word")
     assert words(db) == ["half"]
+
+
+def test_threads_that_share_it_have_each_their_own_answers(
+    tmp_path: Path, db: sqlite3.Connection
+) -> None:
+    """Of Python's own kept statements one answers another's question, from Python 3.12 on."""
+    db.executemany("INSERT INTO word VALUES (?)", [(str(at),) for at in range(16)])
+
+    def asked(shared: sqlite3.Connection, at: int) -> set[tuple[str, ...]]:
+        text = "SELECT text FROM word WHERE text = ?"
+        return {row for _ in range(100) for row in shared.execute(text, (str(at),)).fetchall()}
+
+    shared = reading(tmp_path / "it?#.db", any_thread=True)
+    with closing(shared), ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(partial(asked, shared), range(16), timeout=60))
+    assert answers == [{(str(at),)} for at in range(16)]
+
+
+def test_no_statement_is_kept_for_threads(
+    tmp_path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[object] = []
+    connect: Callable[..., sqlite3.Connection] = sqlite3.connect
+
+    def noted(*places: Any, **how: Any) -> sqlite3.Connection:
+        kept.append(how["cached_statements"])
+        return connect(*places, **how)
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    for any_thread in (True, False):
+        reading(tmp_path / "it?#.db", any_thread).close()
+    assert kept == [0, 128]
 
 
 def test_a_file_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:

@@ -57,16 +57,16 @@ class Wire:
     async def carry(
         self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await self._open.wait()
+        ends = [writer]
         try:
+            await self._open.wait()
             there, back = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            writer.transport.abort()
-            return
-        try:
+            ends.append(back)
             await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        except OSError:
+            pass
         finally:
-            for each in (writer, back):
+            for each in ends:
                 each.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -128,6 +128,40 @@ class DataContract:
         assert self.found(reader, sidecar, "long " * 60) == [LONG]
 
     @pytest.mark.parametrize(
+        ("text", "uri"),
+        [
+            ("cat's cradle", "/c/en/cat's_cradle"),
+            ("cradle cat's", "/c/en/cat's_cradle"),
+            ("d.c", "/c/en/washington_d.c"),
+            ("子犬", "/c/ja/小さな子犬"),
+            ("हिन्दी", "/c/hi/मानक_हिन्दी"),
+            ("भाषा हि", "/c/hi/हिन्दी_भाषा"),
+            ("cafe", "/c/fr/café"),
+            ("CAFÉ", "/c/fr/café"),
+            ("cafe au", "/c/fr/un_café_au_lait"),
+        ],
+    )
+    def test_words_are_found_however_they_are_written(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower, text: str, uri: str
+    ) -> None:
+        graph.write([Entity.of(uri)], ())
+        while grown.step():
+            pass
+        assert uri in self.found(reader, sidecar, text)
+
+    def test_the_best_connected_comes_first_however_many_there_are(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower
+    ) -> None:
+        graph.write([Entity.of(f"/c/en/mass_{at:04}") for at in range(2_500)], ())
+        for late in ("/c/en/mass_zone", "/c/en/zone_of_mass"):
+            write(graph, *(relation("IsA", late, f"/c/en/{end}") for end in ("pet", "food")))
+        while grown.step():
+            pass
+        assert self.found(reader, sidecar, "mass")[0] == "/c/en/mass_zone"
+        assert self.found(reader, sidecar, "of mass")[0] == "/c/en/zone_of_mass"
+        assert self.found(reader, sidecar, "mas")[0] == "/c/en/mass_zone"
+
+    @pytest.mark.parametrize(
         "text",
         ["", " ", '"', "*", "NEAR(dog", "a OR", "^", "-", "'; DROP TABLE concept; --", "\x00",
          "\ud800", "dog\u202e", "a:b", "[[", "x" * 5000, "~!@#$%^&*()_+{}|:<>?", "AND", "\\"],

@@ -185,3 +185,13 @@ def processor_seconds(pid: int) -> float:
     """Of a process that runs."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def scramble(path: Path) -> None:
+    """All but the first page, so that it opens well."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    content = path.read_bytes()
+    assert len(content) > 3 * size
+    path.write_bytes(content[:size] + b"\xa5" * (len(content) - size))

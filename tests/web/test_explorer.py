@@ -26,6 +26,7 @@ from tools.web.site import Site, Sources
 @pytest.fixture
 def site(harvested: Path, tmp_path: Path) -> Iterator[Site]:
     folder = copied(harvested, tmp_path)
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
     settings = Settings(state=folder / "state", media=folder / "m")
     with closing(Site(Sources(settings, settings.pools_file, job_in))) as found:
         yield found

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.store_contract import relation, write
 from tests.web.eyes import Eyes
-from tests.web.scene import HOSTILE, Served, copied, served, wait_for
+from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
 from tools.add import Entity
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
@@ -135,6 +135,15 @@ def test_queries_to_copy_run_as_they_are(folder: Path) -> None:
             for each in queries(f"/c/en/{name}", name):
                 rows = db.execute(each.sql).fetchall()
                 assert rows or name != "dog" or "two relations" in each.title
+
+
+def test_a_graph_that_is_spoilt_inside_is_said(folder: Path, tmp_path: Path) -> None:
+    to = copied(folder, tmp_path)
+    scramble(to / "state/graph.db")
+    with served(to) as page:
+        for address in ("/c/en/dog", "/api/c/en/dog", "/search?q=dog"):
+            answer = page.get(address)
+            assert (answer.status, "is damaged" in answer.text) == (503, True), address
 
 
 # --- in a browser --------------------------------------------------------------------------------

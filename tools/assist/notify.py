@@ -18,6 +18,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
+from ..base.deadline import within
 from ..errors import UsageError
 from .settings import NoticeSettings
 
@@ -72,11 +73,10 @@ class Address:
 
     def try_out(self, notice: Notice, timeout_s: float) -> str | None:
         """Why it could not be sent; None if it was."""
-        outcome: list[str | None] = []
-        thread = Thread(target=lambda: outcome.append(self._failure(notice)), daemon=True)
-        thread.start()
-        thread.join(timeout_s)
-        return outcome[0] if outcome else f"no answer in {timeout_s:.0f} s"
+        try:
+            return within(timeout_s, lambda: self._failure(notice))
+        except TimeoutError:
+            return f"no answer in {timeout_s:.0f} s"
 
     def _send(self, notice: Notice) -> None:
         if (reason := self._failure(notice)) is not None:

@@ -13,15 +13,26 @@ from pathlib import Path
 
 from ..errors import StopHarvest
 
+STATEMENTS = 128  # kept ready to be asked again, as Python does if it is not told otherwise
+
 
 def reading(path: Path, any_thread: bool = False) -> sqlite3.Connection:
-    """Nothing is changed, and nobody held up. Threads that share it take turns by themselves."""
+    """Nothing is changed, and nobody held up. Threads may share it: SQLite has them take turns, but
+    two that ask in the same words would share a statement that Python keeps, and from Python 3.12
+    on one of them then gets the other's answer. So none is kept for them."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro",
         uri=True,
         isolation_level=None,
         check_same_thread=not any_thread,
+        cached_statements=0 if any_thread else STATEMENTS,
     )
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Is it the file that is spoilt, and not the question or the moment?"""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what is above says where in the file
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def writing(path: Path, cache_kb: int) -> sqlite3.Connection:

@@ -23,6 +23,6 @@ def open_reader(url: str, password: str = "") -> Reader:
     return graphs.open_reader(url, ALL_RELATIONS, password)
 
 
-def graph_counts(url: str, password: str = "") -> Counts | None:
+def graph_counts(url: str, password: str = "", soon: bool = False) -> Counts | None:
     """Of a graph that somebody else may be writing; None if there is none yet."""
-    return graphs.graph_counts(url, ALL_RELATIONS, password)
+    return graphs.graph_counts(url, ALL_RELATIONS, password, soon)

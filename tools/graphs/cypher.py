@@ -14,8 +14,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SCHEMA = {
     "sheaf_entity_uri": "CONSTRAINT {} IF NOT EXISTS FOR (n:Entity) REQUIRE n.uri IS UNIQUE",
     "sheaf_entity_name": "INDEX {} IF NOT EXISTS FOR (n:Entity) ON (n.name)",
-    "sheaf_entity_text": "FULLTEXT INDEX {} IF NOT EXISTS FOR (n:Entity) ON EACH [n.name]"
-    " OPTIONS {{indexConfig: {{`fulltext.analyzer`: 'standard-no-stop-words'}}}}",
     "sheaf_media_path": "CONSTRAINT {} IF NOT EXISTS FOR (n:Media) REQUIRE n.path IS UNIQUE",
     "sheaf_media_owner": "INDEX {} IF NOT EXISTS FOR (n:Media) ON (n.owner)",
 }
@@ -94,6 +92,10 @@ class TypedTexts:
             "MATCH ()-[r:`%s`]->() WHERE r.uri IN $keys RETURN count(r)"
         )
         any_type = "|".join(f"`{each}`" for each in types)
+        self.at_hand = f"""CALL {{ MATCH (n:Entity) RETURN count(n) AS entities }}
+            CALL {{ MATCH ()-[r:{any_type}]->() RETURN count(r) AS relations }}
+            CALL {{ MATCH (m:Media) RETURN count(m) AS media }}
+            RETURN entities, relations, media"""
         self.neighbours = f"""MATCH (:Entity {{uri: $concept}})-[r:{any_type}]-(:Entity)
             WITH DISTINCT r RETURN {RELATION} ORDER BY r.weight DESC, r.uri"""
         self.read_relations = self._with_each(

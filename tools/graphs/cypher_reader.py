@@ -14,13 +14,14 @@ _ENTITY = "n.uri, n.name, n.language, n.term, n.sense"
 _DEGREE = "COUNT { (n)-->() } + COUNT { (n)<--() }"
 _HAS = ", ".join(f"count(o.{kind})" for kind in KINDS)
 _HAS_ANY = f"count(coalesce({', '.join(f'o.{kind}' for kind in KINDS)}))"
-_SOME = 2_000  # names that a search looks at beyond those it returns
 
 ENTITIES_AT = f"MATCH (n:Entity) WHERE n.uri IN $uris RETURN {_ENTITY}"
 FILES_AT = f"MATCH (m:Media) WHERE m.path IN $paths RETURN {_FILE}"
 SENSES = f"MATCH (n:Entity {{name: $name}}) RETURN {_ENTITY} ORDER BY n.uri LIMIT $limit"
+# Somebody else's nodes may be called so too, and have other properties or none.
 NAMES = f"""MATCH (n:Entity) WHERE n.uri > $after WITH n ORDER BY n.uri LIMIT $limit
-    RETURN n.uri, n.name, n.language, {_DEGREE}"""
+    RETURN n.uri, coalesce(toStringOrNull(n.name), ''),
+    coalesce(toStringOrNull(n.language), ''), {_DEGREE}"""
 FILES = f"""MATCH (m:Media) WHERE m.path > $after
     RETURN {_FILE} ORDER BY m.path LIMIT $limit"""
 
@@ -29,17 +30,6 @@ MARK = """CALL { MATCH (n:Entity) RETURN count(n) AS entities }
     CALL { MATCH (m:Media) RETURN count(m) AS media }
     CALL { MATCH ()-[r]->() RETURN count(r) AS relations }
     RETURN entities, media, relations"""
-
-# What was typed comes first, then what begins so, then what has a word that begins so.
-_FOUND = f"""WITH DISTINCT n WHERE n.uri IS NOT NULL
-    AND ($languages IS NULL OR n.language IN $languages) WITH n LIMIT {_SOME}
-    RETURN n.uri, n.name, n.language, {_DEGREE} AS degree
-    ORDER BY degree DESC, n.uri LIMIT $limit"""
-SAME_NAME = f"MATCH (n:Entity) WHERE n.name IN $spellings {_FOUND}"
-SAME_BEGINNING = f"""UNWIND $spellings AS beginning
-    MATCH (n:Entity) WHERE n.name STARTS WITH beginning {_FOUND}"""
-SAME_WORDS = f"""CALL db.index.fulltext.queryNodes('sheaf_entity_text', $words, {{limit: {_SOME}}})
-    YIELD node AS n {_FOUND}"""
 
 CONCEPTS = f"MATCH (o:Entity) WHERE o.uri IS NOT NULL RETURN count(o), {_HAS}, {_HAS_ANY}"
 LANGUAGES = """MATCH (n:Entity) WHERE n.uri IS NOT NULL

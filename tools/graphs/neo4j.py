@@ -19,10 +19,11 @@ from neo4j import GraphDatabase, ManagedTransaction, Session, unit_of_work
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from ..add import Counts, Entity, Media, Relation, by_kind, relation_type, unseen, with_ends
+from ..base.deadline import within
 from ..errors import GiveUp, Unavailable, Unreachable, UsageError
 from . import cypher
 from .neo4j_address import Address
-from .neo4j_errors import explained, out_of_order, root_of
+from .neo4j_errors import explained, out_of_order, root_of, silent
 from .neo4j_members import Neo4jMembers
 
 DRIVER: dict[str, Any] = {
@@ -36,6 +37,8 @@ DRIVER: dict[str, Any] = {
     "telemetry_disabled": True,
 }
 TRANSACTION_S = 300.0
+SOON_S = 3.0
+GRACE_S = 5.0  # beyond a deadline that the server is told, if it says nothing at all
 COMMIT_TRIES = 5
 PAGE = 5000  # records read, or deleted, at once
 BY_TYPE = attrgetter("type", "uri")
@@ -109,15 +112,22 @@ class Neo4jGraph:
         """A server shows what is there when it is asked, and knows no earlier moment."""
         yield self
 
-    def counts(self) -> Counts:
-        ((entities,),) = self._read(cypher.COUNT_ENTITIES)
-        ((media,),) = self._read(cypher.COUNT_MEDIA)
-        return Counts(entities, sum(self.relations_by_type().values()), media)
+    def counts(self, seconds: float = TRANSACTION_S) -> Counts:
+        ((entities,),) = self.ask(cypher.COUNT_ENTITIES, seconds)
+        ((media,),) = self.ask(cypher.COUNT_MEDIA, seconds)
+        return Counts(entities, sum(self.relations_by_type(seconds).values()), media)
 
-    def relations_by_type(self) -> dict[str, int]:
-        found = [
-            (type_, number) for type_, number in self._read(self._typed.count_by_type) if number
-        ]
+    def counts_soon(self) -> Counts:
+        """Of what is ours. Where that takes long all counts that is called as ours is: these
+        numbers a server has at hand."""
+        try:
+            return self.counts(SOON_S)
+        except Unavailable:
+            return Counts(*self.ask(self._typed.at_hand, SOON_S)[0])
+
+    def relations_by_type(self, seconds: float = TRANSACTION_S) -> dict[str, int]:
+        rows = self.ask(self._typed.count_by_type, seconds)
+        found = [(type_, number) for type_, number in rows if number]
         return dict(sorted(found, key=lambda row: (-row[1], row[0])))
 
     def neighbours(self, concept: str) -> list[Relation]:
@@ -130,14 +140,16 @@ class Neo4jGraph:
         for type_ in self.relations_by_type():
             yield from (Relation(*row) for row in self._pages(self._typed.read_relations[type_]))
 
-    def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
+    def media_of(
+        self, owners: Sequence[str], seconds: float = TRANSACTION_S
+    ) -> dict[str, list[Media]]:
         paths: dict[str, list[str]] = {}
         for type_, group in groupby(sorted(owners, key=relation_type), relation_type):
             query = self._typed.relations_with_media[type_] if type_ else cypher.ENTITIES_WITH_MEDIA
-            for owner, *lists in self._read(query, owners=list(group)):
+            for owner, *lists in self.ask(query, seconds, owners=list(group)):
                 paths[owner] = [path for each in lists if each for path in each]
         wanted = [path for each in paths.values() for path in each]
-        rows = self._read(cypher.READ_MEDIA, paths=wanted) if wanted else []
+        rows = self.ask(cypher.READ_MEDIA, seconds, paths=wanted) if wanted else []
         found = {row[0]: Media(*row) for row in rows}
         # What was replaced between the two questions is left out.
         return {
@@ -169,7 +181,14 @@ class Neo4jGraph:
             after = page[-1][0]
 
     def ask(self, query: str, seconds: float, **parameters: object) -> Rows:
-        """A text of `cypher_reader`, with a deadline of its own."""
+        """Answered within these seconds or Unavailable: the driver itself would wait two minutes
+        for a server that falls silent."""
+        try:
+            return within(seconds + GRACE_S, lambda: self._answer(query, seconds, parameters))
+        except TimeoutError:
+            raise silent(self._address) from None
+
+    def _answer(self, query: str, seconds: float, parameters: dict[str, object]) -> Rows:
         work = unit_of_work(timeout=seconds)(_rows)
         with self._explained(), self._session() as session:
             return session.execute_read(work, query, parameters)
@@ -177,8 +196,7 @@ class Neo4jGraph:
     # --- the server ------------------------------------------------------------------------
 
     def _read(self, query: str, **parameters: object) -> Rows:
-        with self._explained(), self._session() as session:
-            return session.execute_read(_rows, query, parameters)
+        return self.ask(query, TRANSACTION_S, **parameters)
 
     def _change(self, query: str, **parameters: object) -> Rows:
         return self._commit(_rows, query, parameters)

@@ -38,6 +38,7 @@ GOING_DOWN = (
     "Neo.ClientError.Transaction.Terminated",
     "Neo.ClientError.Transaction.LockClientStopped",
 )
+TOO_LONG = "Neo.ClientError.Transaction.TransactionTimedOut"  # by whose clock comes after it
 TOO_LARGE = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 
 
@@ -68,9 +69,15 @@ def explained(error: Neo4jError | DriverError, address: Address) -> HarvestError
         return out_of_order(address, said)
     if code == TOO_LARGE:
         return RetryLater(f"{address} has too little memory for these records: {said}")
+    if code.startswith(TOO_LONG):
+        return Unavailable(f"the graph {address} did not answer in time")
     if isinstance(error, TransientError | DriverError) or code in GOING_DOWN:
         return Unavailable(f"the graph {address} cannot be reached: {said}")
     return GiveUp(f"{address} does not take these records: {said}")
+
+
+def silent(address: Address) -> Unavailable:
+    return Unavailable(f"the graph {address} cannot be reached: it says nothing")
 
 
 def out_of_order(address: Address, said: str) -> StopHarvest:

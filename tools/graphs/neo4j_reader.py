@@ -1,24 +1,20 @@
-"""The graph in Neo4j as pages read it, and the search that its full-text index answers.
+"""The graph in Neo4j as pages read it.
 
 Promise: a question that the server does not answer within its deadline raises Unavailable.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import groupby
 
 from ..add import KINDS, Counts, Entity, Media, Relation, beginning, relation_type
 from ..base.text import storable
-from ..errors import GiveUp
 from . import cypher_reader as cypher
 from .neo4j import Neo4jGraph, Rows
 from .reader import FIRST, File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
 
 PAGE_S, ASIDE_S = 15.0, 600.0
-WORD = re.compile(r"\w+")
 
 
 class Neo4jReader:
@@ -30,7 +26,7 @@ class Neo4jReader:
         self._graph.close()
 
     def counts(self) -> Counts:
-        return self._graph.counts()
+        return self._graph.counts(PAGE_S)
 
     def change_mark(self) -> str:
         """What was only replaced is seen at the next change."""
@@ -52,7 +48,8 @@ class Neo4jReader:
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         known = {"", *self._typed.types}
         clean = [storable(each) for each in dict.fromkeys(owners)]
-        return self._graph.media_of([each for each in clean if relation_type(each) in known])
+        asked = [each for each in clean if relation_type(each) in known]
+        return self._graph.media_of(asked, PAGE_S)
 
     def files_at(self, paths: Sequence[str]) -> dict[str, File]:
         rows = self._ask(cypher.FILES_AT, paths=[storable(each) for each in paths])
@@ -114,49 +111,26 @@ class Neo4jReader:
         return [File(row[0], Media(*row[1:])) for row in rows]
 
     def numbers(self) -> Numbers:
-        ((_, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
+        ((entities, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
         types = [TypeNumbers(*row) for q in self._typed.numbers.values() for row in self._aside(q)]
         found = sorted(types, key=lambda each: (-each.number, each.type))
+        media = [MediaNumbers(*row) for row in self._aside(cypher.MEDIA)]
+        relations, files = (sum(each.number for each in some) for some in (found, media))
         return Numbers(
-            self.counts(),
+            Counts(entities, relations, files),
             dict(zip((*KINDS, "any"), (*by_kind, with_any), strict=True)),
             {language: number for language, number in self._aside(cypher.LANGUAGES)},
             found,
-            [MediaNumbers(*row) for row in self._aside(cypher.MEDIA)],
-            {files: owners for files, owners in self._aside(cypher.FILES_AN_OWNER)},
+            media,
+            {number: owners for number, owners in self._aside(cypher.FILES_AN_OWNER)},
             {degree: concepts for degree, concepts in self._aside(cypher.DEGREES)},
         )
-
-    def names(self, spellings: Sequence[str], limit: int, languages: Sequence[str]) -> list[Name]:
-        given = {"limit": limit, "languages": list(languages) if languages else None}
-        clean = [storable(each) for each in spellings]
-        found = {Name(*row): None for row in self._ask(cypher.SAME_NAME, spellings=clean, **given)}
-        if len(found) < limit:
-            rows = self._ask(cypher.SAME_BEGINNING, spellings=clean, **given)
-            found |= {Name(*row): None for row in rows}
-        if len(found) < limit and (words := lucene(clean[-1])):
-            with suppress(GiveUp):  # a graph of an earlier version has no such index yet
-                rows = self._ask(cypher.SAME_WORDS, words=words, **given)
-                found |= {Name(*row): None for row in rows}
-        return list(found)[:limit]
 
     def _ask(self, query: str, **parameters: object) -> Rows:
         return self._graph.ask(query, PAGE_S, **parameters)
 
     def _aside(self, query: str) -> Rows:
         return self._graph.ask(query, ASIDE_S)
-
-
-def lucene(text: str) -> str:
-    """Every word must be there, the last one at least in its beginning. Only letters and digits
-    remain, so that nothing in it is an operator.
-
-    >>> lucene("Hot do"), lucene('"; name:* AND ('), lucene("***")
-    ('+"hot" +do*', '+"name" +and*', '')
-    """
-    *whole, last = WORD.findall(text.lower()) or [""]
-    quoted = [f'+"{each}"' for each in whole]
-    return " ".join([*quoted, f"+{last}*"]) if last else ""
 
 
 def _sides(rows: Rows, is_outward: bool) -> list[Side]:

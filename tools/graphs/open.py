@@ -52,15 +52,18 @@ def open_reader(url: str, types: Sequence[str], password: str = "") -> Reader:
     return Neo4jReader(_neo4j(url, types, password), types)
 
 
-def graph_counts(url: str, types: Sequence[str], password: str = "") -> Counts | None:
-    """Of a graph that somebody else may be writing; None if there is none yet."""
+def graph_counts(
+    url: str, types: Sequence[str], password: str = "", soon: bool = False
+) -> Counts | None:
+    """Of a graph that somebody else may be writing; None if there is none yet. Those who look again
+    and again ask `soon`: of a large one what others store there may count too."""
     if is_embedded(url):
         try:
             return sqlite.look(sqlite_path(url))
         except sqlite3.Error:
             return None
     with closing(_neo4j(url, types, password)) as graph:
-        return graph.counts()
+        return graph.counts_soon() if soon else graph.counts()
 
 
 def name_of(url: str) -> str:

@@ -98,12 +98,6 @@ class Reader(Protocol):
     def senses(self, name: str, limit: int) -> list[Entity]:
         """The concepts of exactly this name, by their URIs."""
 
-    def names(
-        self, spellings: Sequence[str], limit: int, languages: Sequence[str]
-    ) -> list[Name] | None:
-        """Concepts of these names, then those that begin so, then those with words that do, each
-        by their degree; None where the store has no search of its own."""
-
     def degree_by_side(self, concept: str) -> list[Side]:
         """How many relations of each type and direction; none of them itself."""
 

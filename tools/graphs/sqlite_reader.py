@@ -1,23 +1,23 @@
 """The embedded graph as pages read it. Every question goes by an index that the graph has.
 
 Limit: what a question holds open is one statement, so that the log of whoever writes can begin
-again between two of them.
+again between two of them; only while all is counted it grows.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ..add import KINDS, Counts, Entity, Media, Relation
-from ..base.sqlite import reading
+from ..base.sqlite import is_damage, reading
 from ..base.text import storable
-from ..errors import UsageError
+from ..errors import StateDamaged, Unavailable, UsageError
 from .reader import File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
 from .sqlite import COUNTS, READ_ENTITY, READ_OWNERS, READ_RELATION, SqliteGraph, listed
 
@@ -97,9 +97,6 @@ class SqliteReader:
         rows = self._all(f"{READ_ENTITY} name = ? ORDER BY uri LIMIT ?", name, limit)
         return [Entity(*row) for row in rows]
 
-    def names(self, _spellings: Sequence[str], _limit: int, _languages: Sequence[str]) -> None:
-        return None
-
     def degree_by_side(self, concept: str) -> list[Side]:
         return [
             Side(type_, is_outward, number, ())
@@ -143,13 +140,30 @@ class SqliteReader:
         return [File(row[0], Media(*row[1:])) for row in self._all(FILES, after, limit)]
 
     def numbers(self) -> Numbers:
-        with closing(reading(self._path)) as db:  # others go on asking meanwhile
+        with self._explained(), closing(reading(self._path)) as db:  # others go on asking meanwhile
             db.execute("PRAGMA temp_store = MEMORY")
+            db.execute("BEGIN")  # all of one moment: else fewer concepts than are connected
             return _numbers(db)
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         clean = [storable(each) if isinstance(each, str) else each for each in values]
-        return self._db.execute(query, clean).fetchall()
+        with self._explained():
+            return self._db.execute(query, clean).fetchall()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What SQLite raises, as what to do next."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                raise StateDamaged(
+                    f"the graph {self._path} is damaged ({error}): bring back a copy of it, or set"
+                    " it aside and harvest it anew by --fresh"
+                ) from error
+            if isinstance(error, sqlite3.OperationalError):
+                raise Unavailable(f"the graph {self._path} cannot be read now: {error}") from error
+            raise
 
 
 def _numbers(db: sqlite3.Connection) -> Numbers:

@@ -70,7 +70,7 @@ class ConceptnetDescription(Description):
         }
 
     def stored(self, settings: Settings) -> Mapping[str, int] | None:
-        counts = graph_counts(settings.graph_url, settings.neo4j.password)
+        counts = graph_counts(settings.graph_url, settings.neo4j.password, soon=True)
         return counts._asdict() if counts else None
 
     def command_before(self, facts: Mapping[str, str]) -> str:

@@ -46,10 +46,6 @@ class Explorer:
         return self._site.state
 
     @property
-    def is_embedded(self) -> bool:
-        return is_embedded(self._site.sources.settings.graph_url)
-
-    @property
     def reader(self) -> Reader:
         return self._opened()[0]
 
@@ -90,7 +86,7 @@ class Explorer:
             self._failure = error, now + (now - began)
             raise
         sidecar = _or_close(reader, lambda: Sidecar(self.state / NAME))
-        grower = Grower(reader, sidecar, with_concepts=self.is_embedded)
+        grower = Grower(reader, sidecar)
         grower.start()
         return reader, sidecar, grower
 
@@ -101,7 +97,8 @@ class Explorer:
             self._open = None
 
     def _files_now(self) -> list[tuple[int, int] | None]:
-        graph = [sqlite_path(self._site.sources.settings.graph_url)] if self.is_embedded else []
+        url = self._site.sources.settings.graph_url
+        graph = [sqlite_path(url)] if is_embedded(url) else []
         return [_identity(each) for each in (*graph, self.state / NAME)]
 
     # --- figures -----------------------------------------------------------------------------

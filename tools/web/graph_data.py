@@ -49,8 +49,13 @@ def searched(explorer: Explorer, query: Query) -> Found:
         near = search.did_you_mean(explorer.reader, explorer.sidecar, text)
     media = explorer.reader.media_of([each.uri for each in found])
     pictures = {each.uri: picture_of(media.get(each.uri, ())) for each in found}
-    is_whole = not explorer.is_embedded or explorer.is_whole()
-    return {"q": text, "found": found, "pictures": pictures, "near": near, "is_whole": is_whole}
+    return {
+        "q": text,
+        "found": found,
+        "pictures": pictures,
+        "near": near,
+        "is_whole": explorer.is_whole(),
+    }
 
 
 def one_concept(explorer: Explorer, of: str) -> Found | None:

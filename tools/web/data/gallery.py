@@ -10,7 +10,6 @@ Promise: a page is found by the key of the last file of the one before, never by
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ Bucket = tuple[Any, ...]
 Place = tuple[int, int]
 """When a file was fetched, and its number here."""
 
-Row = tuple[int, int, str, int]
+Row = tuple[Any, ...]
 """A file's place, its path, and the key of its hash."""
 
 
@@ -122,15 +121,14 @@ FIRST_OF_EACH = """SELECT b.id, f.fetched, f.id FROM bucket AS b JOIN file AS f 
 
 
 def _any(sidecar: Sidecar, start: Place) -> list[Row]:
-    return sidecar.reading.execute(ANY, start).fetchall()
+    return sidecar.rows(ANY, *start)
 
 
 def _filtered(sidecar: Sidecar, wants: Mapping[str, str], start: Place) -> list[Row]:
-    db = sidecar.reading
     wanted = " AND ".join(f"b.{name} = ?" for name in wants)
     query = FIRST_OF_EACH.format(before=BEFORE, wanted=wanted, page=PAGE)
-    buckets = db.execute(query, (*start, *wants.values())).fetchall()
-    each = [db.execute(OF_BUCKET, (bucket, *start)).fetchall() for bucket, _, _ in buckets]
+    buckets = sidecar.rows(query, *start, *wants.values())
+    each = [sidecar.rows(OF_BUCKET, bucket, *start) for bucket, _, _ in buckets]
     return list(islice(merge(*each, reverse=True), PAGE))
 
 
@@ -140,9 +138,9 @@ def _stored(value: str) -> str:
 
 def facets(sidecar: Sidecar, filter_: Filter) -> Facets:
     """For each filter its values; each as if the others stood."""
-    rows = sidecar.reading.execute(
+    rows = sidecar.rows(
         f"SELECT {', '.join(TRAITS)}, number FROM bucket WHERE number > 0 LIMIT {MOST_BUCKETS}"
-    ).fetchall()
+    )
     wants = _by_place(filter_)
     counted = {name: _counted(rows, at, wants) for at, name in enumerate(TRAITS)}
     total = sum(row[-1] for row in rows if _fits(row, wants))
@@ -185,13 +183,13 @@ def judged_page(
     wants, found, last = _by_place(filter_ or Filter()), list[str](), ""
     start = hashes.index(after) + 1 if after in hashes else 0
     for last in hashes[start : start + MOST_ROUNDS * PAGE]:
-        found += _path(sidecar.reading, last, wants)
+        found += _path(sidecar, last, wants)
         if len(found) == PAGE:
             break
     return Page(_shown(reader, found), "" if last in hashes[-1:] else last)
 
 
-def _path(db: sqlite3.Connection, sha256: str, wants: Mapping[int, str]) -> list[str]:
+def _path(sidecar: Sidecar, sha256: str, wants: Mapping[int, str]) -> list[str]:
     """Of one file of these bytes, if any is as it is wanted."""
-    rows = db.execute(OF_HASH, (hash_key(sha256),)).fetchall()
+    rows = sidecar.rows(OF_HASH, hash_key(sha256))
     return [row[-1] for row in rows if _fits(row, wants)][:1]

@@ -18,7 +18,7 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from ...add import relation_type
-from ...base.sqlite import transaction
+from ...base.sqlite import is_damage, transaction
 from ...errors import HarvestError
 from ...graphs.reader import File, Name, Reader
 from ...media.credits import licence_name
@@ -47,22 +47,31 @@ class Progress(NamedTuple):
 
 
 class Grower:
-    """Makes steps; `concepts` only where the store has no search of its own."""
-
-    def __init__(self, reader: Reader, sidecar: Sidecar, with_concepts: bool = True) -> None:
+    def __init__(self, reader: Reader, sidecar: Sidecar) -> None:
         self._reader, self._sidecar = reader, sidecar
-        self._stretches: dict[str, Callable[[str], str]] = {"files": self._files}
-        if with_concepts:
-            self._stretches = {"concepts": self._concepts} | self._stretches
+        self._stretches: dict[str, Callable[[str], str]] = {
+            "concepts": self._concepts,
+            "files": self._files,
+        }
         self._stop = Event()
         self._thread: Thread | None = None
 
     def step(self) -> bool:
         """Bring one stretch up to date; False if nothing was left to do."""
+        file = self._sidecar.file
+        try:
+            return self._step()
+        except sqlite3.DatabaseError as error:  # what is wrong with the graph is no such error
+            if not is_damage(error):
+                raise
+            self._sidecar.renew(file)
+            return True
+
+    def _step(self) -> bool:
         mark = self._reader.change_mark()
         for what, stretch in self._stretches.items():
             with self._writing() as db:
-                after, began, whole = _pass(db, what)
+                after, began, whole = _pass(db.execute(HOW_FAR, (what,)).fetchall())
                 if not after and whole == mark:
                     continue
                 began = began if after else mark
@@ -73,8 +82,8 @@ class Grower:
         return False
 
     def progress(self) -> list[Progress]:
-        db = self._sidecar.reading
-        return [Progress(what, bool(_pass(db, what)[2])) for what in self._stretches]
+        passes = {what: _pass(self._sidecar.rows(HOW_FAR, what)) for what in self._stretches}
+        return [Progress(what, bool(whole)) for what, (_, _, whole) in passes.items()]
 
     def is_whole(self) -> bool:
         return all(each.is_whole for each in self.progress())
@@ -146,6 +155,7 @@ class Grower:
         return last
 
 
+HOW_FAR = "SELECT after, mark, whole FROM pass WHERE what = ?"
 KNOWN_CONCEPTS = "SELECT uri, name, language, degree, id FROM concept WHERE uri > ?1"
 KNOWN_FILES = "SELECT path, bucket, fetched, hash FROM file WHERE path > ?1"
 WRITE_CONCEPT = """INSERT INTO concept (uri, name, language, degree, folded) VALUES (?, ?, ?, ?, ?)
@@ -156,9 +166,9 @@ WRITE_FILE = """INSERT INTO file (path, bucket, fetched, hash) VALUES (?, ?, ?, 
     = (excluded.bucket, excluded.fetched, excluded.hash)"""
 
 
-def _pass(db: sqlite3.Connection, what: str) -> tuple[str, str, str]:
-    row = db.execute("SELECT after, mark, whole FROM pass WHERE what = ?", (what,)).fetchone()
-    return row or ("", "", "")
+def _pass(rows: Sequence[Row]) -> Row:
+    """How far it is, the graph when it began, and when the last whole one did."""
+    return rows[0] if rows else ("", "", "")
 
 
 def _stretch(db: sqlite3.Connection, query: str, after: str, last: str) -> list[Row]:

@@ -48,8 +48,8 @@ def records_of(reader: Reader, sidecar: Sidecar, sha256: str) -> list[File]:
     if not _SHA256.fullmatch(sha256):
         return []
     paths = "SELECT path FROM file WHERE hash = ? ORDER BY id LIMIT ?"
-    rows = sidecar.reading.execute(paths, (hash_key(sha256), SAME_BEGINNING))
-    files = reader.files_at([path for (path,) in rows.fetchall()])
+    rows = sidecar.rows(paths, hash_key(sha256), SAME_BEGINNING)
+    files = reader.files_at([path for (path,) in rows])
     return [each for each in files.values() if each.media.sha256 == sha256]
 
 

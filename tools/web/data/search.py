@@ -42,26 +42,17 @@ def find(
     languages: Sequence[str] = (),
     limit: int = LIMIT,
 ) -> list[Name]:
-    """By the store's own search where it has one."""
     wanted = storable(text)[:LONGEST].strip()
     if not wanted:
         return []
-    spellings = list(dict.fromkeys((wanted, wanted.replace("_", " ").lower())))
-    found = reader.names(spellings, limit, languages)
-    return _here(reader, sidecar, wanted, languages, limit) if found is None else found
-
-
-def _here(
-    reader: Reader, sidecar: Sidecar, text: str, languages: Sequence[str], limit: int
-) -> list[Name]:
-    key, asked = folded(text), f" {' '.join(languages)} " if languages else ""
+    key, asked = folded(wanted), f" {' '.join(languages)} " if languages else ""
     found = dict.fromkeys(
-        _names(sidecar, SAME, key, asked, limit) or _new(reader, text, languages, limit)
+        _names(sidecar, SAME, key, asked, limit) or _new(reader, wanted, languages, limit)
     )
     if len(found) < limit and key:
         query = BEGINNING.get(len(key), LONGER)
         found |= dict.fromkeys(_names(sidecar, query, key, asked, limit))
-    if len(found) < limit and (words := question(text)):
+    if len(found) < limit and (words := question(wanted)):
         found |= dict.fromkeys(_names(sidecar, WORDS, words, asked, limit))
     return list(found)[:limit]
 
@@ -75,7 +66,7 @@ def _new(reader: Reader, text: str, languages: Sequence[str], limit: int) -> lis
 
 
 def _names(sidecar: Sidecar, query: str, *values: object) -> list[Name]:
-    return [Name(*row) for row in sidecar.reading.execute(query, values)]
+    return [Name(*row) for row in sidecar.rows(query, *values)]
 
 
 def did_you_mean(reader: Reader, sidecar: Sidecar, text: str) -> str | None:

@@ -1,7 +1,8 @@
 """`search.db` beside the state: what a page must find at once and the graph has no index for.
 
 Concepts by their names, files by what a gallery filters. It is made of the graph alone, so it may
-be deleted at any time; a damaged or older one is made anew. The graph itself is only read.
+be deleted at any time; a damaged or older one is made anew, also if the damage shows only while it
+is read or grows. The graph itself is only read.
 
 Promise: one step reads and writes some thousand rows, so nobody waits for the million that may
 follow. Two processes that keep the same file do so together.
@@ -9,11 +10,14 @@ follow. Two processes that keep the same file do so together.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
+from typing import Any, TypeVar
 
-from ...base.sqlite import reading
+from ...base.sqlite import is_damage, reading
 from ...errors import StopHarvest
 
 NAME = "search.db"
@@ -67,6 +71,9 @@ CREATE TABLE pass (             -- how far the graph is read
 ) WITHOUT ROWID, STRICT;
 """
 
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
 
 class Sidecar:
     """One connection to write, one to read; any thread may use both."""
@@ -74,9 +81,38 @@ class Sidecar:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.writing = Lock()
+        self._open()
+
+    def _open(self) -> None:
         self.db = self._opened()
-        self.reading = reading(path, any_thread=True)
+        self.reading = reading(self.path, any_thread=True)
         self.reading.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        self.file = _number(self.path)  # which one it is, of all that there were
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self.read(lambda db: db.execute(query, values).fetchall())
+
+    def read(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Of a damaged one nothing: the new one has to grow first."""
+        file = self.file
+        try:
+            return question(self.reading)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            self.renew(file)
+            return question(self.reading)
+
+    def renew(self, damaged: int) -> None:
+        """Unless somebody has, here or in another process. Whoever reads the old one still ends
+        that: it is closed with the last of them."""
+        with self.writing:
+            if damaged == self.file:
+                log.warning("%s is damaged: it is made anew from the graph", self.path)
+                self.db.close()
+                if _number(self.path) == damaged:
+                    remove(self.path)
+                self._open()
 
     def _opened(self) -> sqlite3.Connection:
         try:
@@ -93,6 +129,10 @@ class Sidecar:
     def close(self) -> None:
         self.reading.close()
         self.db.close()
+
+
+def _number(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0
 
 
 def remove(path: Path) -> None:
