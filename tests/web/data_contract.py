@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -395,8 +396,8 @@ class DataContract:
         while grower.step():
             pass
         judged = frozenset(hashes[50:290])
-        for rounds in (50, 1):
-            monkeypatch.setattr(gallery, "MOST_ROUNDS", rounds)
+        for looked_at in (3_000, 60):
+            monkeypatch.setattr(gallery, "LOOKED_AT", looked_at)
             for filter_, others in ((Filter(), 7), (Filter(kind="image"), 4)):
                 seen, after, pages = list[str](), "", 0
                 while not pages or after:
@@ -406,18 +407,19 @@ class DataContract:
                     after, pages = page.after, pages + 1
                 assert not {*seen} & judged
                 assert len(seen) == len({*seen}) == 60 + others
-                assert (pages == 2) == (rounds == 50)
+                assert (pages == 2) == (looked_at == 3_000)
 
     def test_judged_ones_in_the_order_of_judgements_and_by_the_other_filters(
         self, reader: Reader, sidecar: Sidecar, grown: Grower, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(gallery, "PAGE", 2)
-        hashes = [HASH.format(*([number] * 32)) for number in (3, 1, 4, 99, 7, 2)]
+        order = (3, 1, 4, 99, 7, 2)
+        judged = [(9 - at, HASH.format(*([number] * 32))) for at, number in enumerate(order)]
 
         def shown(filter_: Filter) -> str:
             seen, after, pages = "", "", 0
             while not pages or after:
-                page = gallery.judged_page(reader, sidecar, hashes, filter_, after)
+                page = gallery.judged_page(reader, sidecar, judged, filter_, after)
                 seen += "".join((each.media.title or "")[-1] for each in page.files)
                 after, pages = page.after, pages + 1
             return seen
@@ -426,6 +428,34 @@ class DataContract:
         assert shown(Filter(kind="visual")) == "37"
         assert shown(Filter(remark="yes")) == "4"
         assert shown(Filter(type="-")) == "3142"
+        first = gallery.judged_page(reader, sidecar, judged)
+        del judged[1]  # the last one of that page is judged otherwise meanwhile
+        second = gallery.judged_page(reader, sidecar, judged, None, first.after)
+        assert [(each.media.title or "")[-1] for each in second.files] == ["4", "7"]
+        for nonsense in ("x", "-1", "9" * 40, "٣"):
+            again = gallery.judged_page(reader, sidecar, judged, None, nonsense)
+            assert [(each.media.title or "")[-1] for each in again.files] == ["3", "4"]
+
+    def test_what_is_passed_over_is_passed_in_few_rounds(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each looks at the beginning of every bucket."""
+        files = [file(f"en/pet/image/{at:03}.png", at % 60) for at in range(500)]
+        graph.attach({"/c/en/pet": files})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        asked, filtered = list[int](), gallery._filtered
+
+        def counted(*given: Any) -> list[gallery.Row]:
+            asked.append(given[-1])
+            return filtered(*given)
+
+        monkeypatch.setattr(gallery, "_filtered", counted)
+        hashes = {each.sha256 for each in files}
+        page = gallery.page(reader, sidecar, Filter(kind="image"), "", hashes)
+        assert (list(page.files), page.after, asked) == ([], "", [60, 120, 240, 480])
+        assert sum(gallery._rounds()) == gallery.LOOKED_AT
 
     def test_what_changes_in_the_graph_changes_in_the_search(
         self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,8 @@ from tests.support.command import Here
 from tests.web.data_contract import HASH, fill
 from tools.errors import UsageError
 from tools.graphs.sqlite import SqliteGraph
-from tools.web.data.judgements import NAME, bad, judge, judged
+from tools.web.data import judgements
+from tools.web.data.judgements import NAME, bad, judge, judged, latest
 
 ONE, OTHER = (HASH.format(*([number] * 32)) for number in (1, 2))
 
@@ -54,6 +56,41 @@ def test_many_at_once_write_whole_lines(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda each: judge(tmp_path, each, "good"), hashes))
     assert sorted(judged(tmp_path)) == hashes
+
+
+def test_the_name_of_a_new_file_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(judgements, "sync", synced.append)
+    judge(tmp_path, ONE, "good")
+    judge(tmp_path, OTHER, "good")
+    assert synced == [tmp_path]
+
+
+def test_it_is_read_again_only_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, lines = list[Path](), judgements._lines
+
+    def counted(path: Path) -> Iterator[tuple[int, str, judgements.Verdict]]:
+        reads.append(path)
+        return lines(path)
+
+    monkeypatch.setattr(judgements, "_lines", counted)
+    for verdict in ("good", "bad"):
+        judge(tmp_path, ONE, verdict)
+        for _ in range(3):
+            assert judged(tmp_path) == {ONE: verdict}
+    assert len(reads) == 2
+    (tmp_path / NAME).unlink()
+    assert judged(tmp_path) == {}
+
+
+def test_each_has_the_line_of_its_last_word(tmp_path: Path) -> None:
+    for sha256, verdict in ((ONE, "good"), (OTHER, "bad"), (ONE, "bad")):
+        judge(tmp_path, sha256, verdict)
+    assert [*latest(tmp_path).items()] == [(OTHER, ("bad", 2)), (ONE, ("bad", 3))]
 
 
 @pytest.fixture
