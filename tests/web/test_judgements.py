@@ -15,8 +15,9 @@ from tests.support.command import Here
 from tests.web.data_contract import HASH, fill
 from tools.errors import UsageError
 from tools.graphs.sqlite import SqliteGraph
+from tools.journal.snapshots import JUDGED, set_aside
 from tools.web.data import judgements
-from tools.web.data.judgements import NAME, bad, judge, judged, latest
+from tools.web.data.judgements import bad, judge, judged, latest
 
 ONE, OTHER = (HASH.format(*([number] * 32)) for number in (1, 2))
 
@@ -29,7 +30,7 @@ def test_the_last_word_counts_and_can_be_taken_back(tmp_path: Path) -> None:
     assert judged(tmp_path) == {ONE: "bad", OTHER: "bad"}
     judge(tmp_path, ONE, "none")
     assert bad(tmp_path) == {OTHER}
-    assert len((tmp_path / NAME).read_bytes().splitlines()) == 4
+    assert len((tmp_path / JUDGED).read_bytes().splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -38,12 +39,12 @@ def test_the_last_word_counts_and_can_be_taken_back(tmp_path: Path) -> None:
 def test_what_is_no_judgement_is_refused(tmp_path: Path, sha256: str, verdict: str) -> None:
     with pytest.raises(UsageError):
         judge(tmp_path, sha256, verdict)
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / JUDGED).exists()
 
 
 def test_a_spoilt_line_harms_no_other(tmp_path: Path) -> None:
     judge(tmp_path, ONE, "good")
-    with (tmp_path / NAME).open("ab") as file:
+    with (tmp_path / JUDGED).open("ab") as file:
         file.write(
             b'\xff\n[]\n{"sha256": 3}\n{"sha256": "' + b"0" * 64 + b'", "verdict": []}\n{"sha2'
         )
@@ -83,8 +84,19 @@ def test_it_is_read_again_only_after_a_change(
         for _ in range(3):
             assert judged(tmp_path) == {ONE: verdict}
     assert len(reads) == 2
-    (tmp_path / NAME).unlink()
+    (tmp_path / JUDGED).unlink()
     assert judged(tmp_path) == {}
+
+
+def test_a_harvest_begun_anew_keeps_them_and_the_old_one_has_a_copy(tmp_path: Path) -> None:
+    judge(tmp_path, ONE, "good")
+    assert set_aside(tmp_path) is None, "nothing of a harvest"
+    (tmp_path / "pools.db").touch()
+    aside = set_aside(tmp_path)
+    assert aside is not None and {each.name for each in aside.iterdir()} == {"pools.db", JUDGED}
+    judge(tmp_path, OTHER, "bad")
+    assert judged(tmp_path) == {ONE: "good", OTHER: "bad"}
+    assert judged(aside) == {ONE: "good"}
 
 
 def test_each_has_the_line_of_its_last_word(tmp_path: Path) -> None:

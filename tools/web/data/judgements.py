@@ -21,8 +21,8 @@ import orjson
 from ...base.files import sync, write_all
 from ...base.locks import locked
 from ...errors import Unavailable, UsageError
+from ...journal.snapshots import JUDGED
 
-NAME = "judged.jsonl"
 Verdict = Literal["good", "bad", "none"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 PATIENCE_S = 2.0
@@ -34,7 +34,7 @@ def judge(state: Path, sha256: str, verdict: str) -> None:
         raise UsageError(f"a judgement is one of {', '.join(VERDICTS)}, of a SHA-256")
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = orjson.dumps({"sha256": sha256, "verdict": verdict, "time": moment}) + b"\n"
-    path = state / NAME
+    path = state / JUDGED
     until = time.monotonic() + PATIENCE_S
     try:
         while not _appended(path, line):
@@ -75,7 +75,7 @@ def judged(state: Path) -> dict[str, Verdict]:
 
 def latest(state: Path) -> Mapping[str, Judgement]:
     """The same with their lines, in the order of these; read again only after a change."""
-    path = state / NAME
+    path = state / JUDGED
     try:
         facts = path.stat()
     except FileNotFoundError:
