@@ -541,3 +541,8 @@ class DataContract:
         assert (found.judged_good, found.judged_bad) == (1, 0)
         statistics.keep(found, tmp_path)
         assert statistics.kept(tmp_path) == found
+        others = tmp_path / f"{statistics.NAME}.part"
+        others.write_bytes(b"another process is writing")
+        statistics.keep(found, tmp_path)
+        assert others.exists()
+        assert [*tmp_path.glob("*.part")] == [others]
