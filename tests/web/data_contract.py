@@ -16,11 +16,10 @@ from tools.graphs.reader import FIRST, Reader
 from tools.media.credits import Credit
 from tools.sheets.concept import NEXT, concept, more
 from tools.sheets.credits import credits_of
-from tools.web.data import gallery, judgements, media_file, search, statistics
+from tools.web.data import gallery, judgements, media_file, paths, search, statistics
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
-from tools.web.data.paths import paths
 from tools.web.data.relations import relation as one_relation
 from tools.web.data.relations import type_page
 from tools.web.data.sidecar import NAME, Sidecar
@@ -216,7 +215,7 @@ class DataContract:
         assert more(reader, name, "IsA", True, FIRST) is None
         assert neighbourhood(reader, name) is None
         assert one_relation(reader, name) is None
-        assert paths(reader, name, "/c/en/dog") is None
+        assert paths.paths(reader, name, "/c/en/dog") is None
         assert list(type_page(reader, name, None).relations) == []
 
     def test_credits_can_be_copied(self, reader: Reader) -> None:
@@ -293,7 +292,7 @@ class DataContract:
         assert seen == sorted(seen)
 
     def test_a_shortest_path_is_found_either_way_round(self, reader: Reader) -> None:
-        found = paths(reader, "/c/en/pet", "/c/en/thunder")
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder")
         assert found is not None
         [path] = found.paths
         assert [each.name for each in path.nodes] == ["pet", "dog", "bark", "noise", "thunder"]
@@ -302,10 +301,10 @@ class DataContract:
         assert path.nodes[1].picture is not None
 
     def test_no_path_is_no_path(self, reader: Reader) -> None:
-        found = paths(reader, "/c/en/dog", "/c/ja/犬")
+        found = paths.paths(reader, "/c/en/dog", "/c/ja/犬")
         assert found is not None
         assert (list(found.paths), found.is_complete) == ([], True)
-        same = paths(reader, "/c/en/dog", "/c/en/dog")
+        same = paths.paths(reader, "/c/en/dog", "/c/en/dog")
         assert same is not None
         assert [len(each.nodes) for each in same.paths] == [1]
 
@@ -313,17 +312,44 @@ class DataContract:
         light = relation("PartOf", "/c/en/pet", "/c/en/dog", 0.1)
         cat = [relation("IsA", "/c/en/cat", "/c/en/pet", 9.0)]
         write(graph, light, *cat)
-        found = paths(reader, "/c/en/cat", "/c/en/dog")
+        found = paths.paths(reader, "/c/en/cat", "/c/en/dog")
         assert found is not None
         assert [path.edges[1].uri for path in found.paths] == [PET.uri, light.uri]
 
     def test_a_search_for_paths_has_an_end(self, graph: Graph, reader: Reader) -> None:
-        found = paths(reader, "/c/en/pet", "/c/en/thunder", seconds=0.0)
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder", seconds=0.0)
         assert found is not None
         assert (list(found.paths), found.is_complete) == ([], False)
-        found = paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
         assert found is not None
         assert list(found.paths) == []
+
+    def test_the_heaviest_of_many_ways_is_found_in_time(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The last ones are the heaviest."""
+        out = [relation("HasA", "/c/en/a", f"/c/en/m{at:03}", at / 10) for at in range(400)]
+        back = [relation("HasA", f"/c/en/m{at:03}", "/c/en/z", 1.0) for at in range(400)]
+        write(graph, *out, *back)
+
+        def found() -> tuple[list[str], bool]:
+            answer = paths.paths(reader, "/c/en/a", "/c/en/z")
+            assert answer is not None
+            return [path.nodes[1].name for path in answer.paths], answer.is_complete
+
+        assert found() == (["m399", "m398", "m397", "m396", "m395", "m394"], True)
+        joined, made = paths._joined, list[object]()
+
+        def counted(*sides: Any) -> Iterator[Any]:
+            for way in joined(*sides):
+                made.append(way)
+                yield way
+
+        monkeypatch.setattr(paths, "_joined", counted)
+        monkeypatch.setattr(paths, "AT_LEAST", 3)
+        monkeypatch.setattr(paths._Search, "is_late", lambda search: bool(made))
+        assert found() == (["m002", "m001", "m000"], False)
+        assert len(made) == 4
 
     # --- files -------------------------------------------------------------------------------
 
