@@ -17,6 +17,7 @@ from tools.media.credits import Credit
 from tools.sheets.concept import NEXT, concept, more
 from tools.sheets.credits import credits_of
 from tools.web.data import gallery, judgements, media_file, paths, search, statistics
+from tools.web.data import neighbourhood as neighbours
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
@@ -271,7 +272,26 @@ class DataContract:
         crowded = neighbourhood(reader, "/c/en/crowd", nodes=10_000)
         assert crowded is not None
         assert len(crowded.nodes) == 151
-        assert crowded.left_out == 250
+        assert (crowded.left_out, crowded.is_exact) == (250, True)
+
+    def test_who_is_left_out_is_counted_once_and_by_the_filters(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def left_out(**how: Any) -> tuple[int, bool]:
+            around = neighbours.neighbourhood(reader, "/c/en/crowd", **how)
+            assert around is not None
+            return around.left_out, around.is_exact
+
+        others = [("MadeOf", "/c/en/crowd", f"/c/en/one_{at:04}", at / 10) for at in range(400)]
+        loop = relation("HasA", "/c/en/crowd", "/c/en/crowd", 99.0)
+        write(graph, *crowd(400), *(relation(*each) for each in others), loop)  # type: ignore[arg-type]
+        assert left_out(nodes=100) == (300, True)
+        assert left_out(nodes=100, least_weight=20.0) == (100, True)
+        assert left_out(nodes=100, least_weight=35.0) == (0, True)
+        assert left_out(nodes=100, types=["MadeOf"], known=["/c/en/one_0001"]) == (299, True)
+        monkeypatch.setattr(neighbours, "BY_WEIGHT", 500)
+        monkeypatch.setattr(neighbours, "READ", 300)
+        assert left_out(nodes=30) == (70, False), "of each type and direction a hundred are known"
 
     def test_a_relation_and_its_type(self, reader: Reader) -> None:
         shown = one_relation(reader, BARKS.uri)
