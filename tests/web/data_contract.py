@@ -234,6 +234,16 @@ class DataContract:
         assert given.html.splitlines()[0] == first
         assert given.html.count("show the logo") == 1
 
+    def test_credits_as_bibtex_keep_addresses_and_have_a_key_each(self) -> None:
+        page = "https://x.example/a_b?c=1&d=50%25#e~{\\f} g^"
+        media = file("x.png", title="~/{a}^2 \\input_\x00", page=page)
+        other = media._replace(title="Other")
+        bibtex = credits_of([Credit("x", each) for each in (media, media, other)]).bibtex
+        assert bibtex.count("@misc{") == 2
+        assert bibtex.count("@misc{010101010101,") == bibtex.count("@misc{010101010101-2,") == 1
+        assert "title = {\\textasciitilde{}/ a \\textasciicircum{}2 input\\_}," in bibtex
+        assert "url = {https://x.example/a_b?c=1&d=50%25#e~%7B%5Cf%7D%20g%5E}," in bibtex
+
     def test_credits_of_strangers_are_no_markup(self) -> None:
         strange = '"></textarea><script>alert(1)</script>\x00\u202e'
         media = file("x.png", title=strange, author=strange, remark=strange, page="data:,x")
