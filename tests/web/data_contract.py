@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -24,6 +25,8 @@ from tools.web.data.neighbourhood import neighbourhood
 from tools.web.data.relations import relation as one_relation
 from tools.web.data.relations import type_page
 from tools.web.data.sidecar import NAME, Sidecar
+from tools.web.explorer import Explorer
+from tools.web.graph_data import ways
 
 HASH = "{:02x}" * 32
 
@@ -353,6 +356,22 @@ class DataContract:
         found = paths.paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
         assert found is not None
         assert list(found.paths) == []
+
+    def test_a_name_means_the_english_concept_before_any_other(
+        self, graph: Graph, reader: Reader
+    ) -> None:
+        """However many languages come before it."""
+        others = [f"/c/{first}{second}/taxi" for first in "abcd" for second in "abcdefgh"]
+        graph.write([Entity.of(each) for each in (*others, "/c/en/taxi", "/c/en/taxi/n")], ())
+        explorer = cast(Explorer, SimpleNamespace(reader=reader))
+        for typed in ("taxi", "Taxi", " TAXI ", "/c/en/taxi", "/c/en/taxi/", "a taxi"):
+            found = ways(explorer, {"from": typed, "to": typed})["found"]
+            assert [path.nodes[0].uri for path in found.paths] == ["/c/en/taxi"], typed
+        for typed, wanted in (("犬", "/c/ja/犬"), ("hot_dog", "/c/en/hot_dog"), (SCRIPT, SCRIPT)):
+            found = ways(explorer, {"from": typed, "to": typed})["found"]
+            assert [path.nodes[0].uri for path in found.paths] == [wanted]
+        missing = ways(explorer, {"from": "dog", "to": "nobody"})
+        assert (missing["found"], missing["sentence"]) == (None, "There is no concept 'nobody'.")
 
     def test_the_heaviest_of_many_ways_is_found_in_time(
         self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .. import uri
+from ..conceptnet.seeds import concept_of
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
 from ..media.credits import Credit
@@ -110,7 +111,7 @@ def one_type(explorer: Explorer, type_: str, query: Query) -> Found:
 
 
 def ways(explorer: Explorer, query: Query) -> Found:
-    """Names are as good as URIs; of several concepts of a name the first one is meant."""
+    """Names are as good as URIs; of several concepts of a name the English one is meant."""
     start, end = query.get("from", "").strip(), query.get("to", "").strip()
     found, sentence = None, ""
     if start and end:
@@ -124,10 +125,13 @@ def ways(explorer: Explorer, query: Query) -> Found:
 
 
 def _meant(explorer: Explorer, text: str) -> str | None:
-    if text.startswith("/c/"):
-        return text if explorer.reader.entities_at([text]) else None
+    """A URI, or what a seed of these words would be, or whichever is called so."""
+    reader, likely = explorer.reader, [text, concept_of(text, "en") or text]
+    known = reader.entities_at(likely)
+    if known:
+        return next(each for each in likely if each in known)
     name = text.replace("_", " ")
-    senses = explorer.reader.senses(name, 20) or explorer.reader.senses(name.lower(), 20)
+    senses = reader.senses(name, 20) or reader.senses(name.lower(), 20)
     ordered = sorted(senses, key=lambda each: (each.language != "en", len(each.uri), each.uri))
     return ordered[0].uri if ordered else None
 
