@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,14 +17,16 @@ from tools.graphs.reader import FIRST, Reader
 from tools.media.credits import Credit
 from tools.sheets.concept import NEXT, concept, more
 from tools.sheets.credits import credits_of
-from tools.web.data import gallery, judgements, media_file, search, statistics
+from tools.web.data import gallery, judgements, media_file, paths, search, statistics
+from tools.web.data import neighbourhood as neighbours
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
-from tools.web.data.paths import paths
 from tools.web.data.relations import relation as one_relation
 from tools.web.data.relations import type_page
 from tools.web.data.sidecar import NAME, Sidecar
+from tools.web.explorer import Explorer
+from tools.web.graph_data import ways
 
 HASH = "{:02x}" * 32
 
@@ -249,7 +253,7 @@ class DataContract:
         assert more(reader, name, "IsA", True, FIRST) is None
         assert neighbourhood(reader, name) is None
         assert one_relation(reader, name) is None
-        assert paths(reader, name, "/c/en/dog") is None
+        assert paths.paths(reader, name, "/c/en/dog") is None
         assert list(type_page(reader, name, None).relations) == []
 
     def test_credits_can_be_copied(self, reader: Reader) -> None:
@@ -266,6 +270,16 @@ class DataContract:
         )
         assert given.html.splitlines()[0] == first
         assert given.html.count("show the logo") == 1
+
+    def test_credits_as_bibtex_keep_addresses_and_have_a_key_each(self) -> None:
+        page = "https://x.example/a_b?c=1&d=50%25#e~{\\f} g^"
+        media = file("x.png", title="~/{a}^2 \\input_\x00", page=page)
+        other = media._replace(title="Other")
+        bibtex = credits_of([Credit("x", each) for each in (media, media, other)]).bibtex
+        assert bibtex.count("@misc{") == 2
+        assert bibtex.count("@misc{010101010101,") == bibtex.count("@misc{010101010101-2,") == 1
+        assert "title = {\\textasciitilde{}/ a \\textasciicircum{}2 input\\_}," in bibtex
+        assert "url = {https://x.example/a_b?c=1&d=50%25#e~%7B%5Cf%7D%20g%5E}," in bibtex
 
     def test_credits_of_strangers_are_no_markup(self) -> None:
         strange = '"></textarea><script>alert(1)</script>\x00\u202e'
@@ -305,7 +319,26 @@ class DataContract:
         crowded = neighbourhood(reader, "/c/en/crowd", nodes=10_000)
         assert crowded is not None
         assert len(crowded.nodes) == 151
-        assert crowded.left_out == 250
+        assert (crowded.left_out, crowded.is_exact) == (250, True)
+
+    def test_who_is_left_out_is_counted_once_and_by_the_filters(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def left_out(**how: Any) -> tuple[int, bool]:
+            around = neighbours.neighbourhood(reader, "/c/en/crowd", **how)
+            assert around is not None
+            return around.left_out, around.is_exact
+
+        others = [("MadeOf", "/c/en/crowd", f"/c/en/one_{at:04}", at / 10) for at in range(400)]
+        loop = relation("HasA", "/c/en/crowd", "/c/en/crowd", 99.0)
+        write(graph, *crowd(400), *(relation(*each) for each in others), loop)  # type: ignore[arg-type]
+        assert left_out(nodes=100) == (300, True)
+        assert left_out(nodes=100, least_weight=20.0) == (100, True)
+        assert left_out(nodes=100, least_weight=35.0) == (0, True)
+        assert left_out(nodes=100, types=["MadeOf"], known=["/c/en/one_0001"]) == (299, True)
+        monkeypatch.setattr(neighbours, "BY_WEIGHT", 500)
+        monkeypatch.setattr(neighbours, "READ", 300)
+        assert left_out(nodes=30) == (70, False), "of each type and direction a hundred are known"
 
     def test_a_relation_and_its_type(self, reader: Reader) -> None:
         shown = one_relation(reader, BARKS.uri)
@@ -326,7 +359,7 @@ class DataContract:
         assert seen == sorted(seen)
 
     def test_a_shortest_path_is_found_either_way_round(self, reader: Reader) -> None:
-        found = paths(reader, "/c/en/pet", "/c/en/thunder")
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder")
         assert found is not None
         [path] = found.paths
         assert [each.name for each in path.nodes] == ["pet", "dog", "bark", "noise", "thunder"]
@@ -335,10 +368,10 @@ class DataContract:
         assert path.nodes[1].picture is not None
 
     def test_no_path_is_no_path(self, reader: Reader) -> None:
-        found = paths(reader, "/c/en/dog", "/c/ja/犬")
+        found = paths.paths(reader, "/c/en/dog", "/c/ja/犬")
         assert found is not None
         assert (list(found.paths), found.is_complete) == ([], True)
-        same = paths(reader, "/c/en/dog", "/c/en/dog")
+        same = paths.paths(reader, "/c/en/dog", "/c/en/dog")
         assert same is not None
         assert [len(each.nodes) for each in same.paths] == [1]
 
@@ -346,17 +379,60 @@ class DataContract:
         light = relation("PartOf", "/c/en/pet", "/c/en/dog", 0.1)
         cat = [relation("IsA", "/c/en/cat", "/c/en/pet", 9.0)]
         write(graph, light, *cat)
-        found = paths(reader, "/c/en/cat", "/c/en/dog")
+        found = paths.paths(reader, "/c/en/cat", "/c/en/dog")
         assert found is not None
         assert [path.edges[1].uri for path in found.paths] == [PET.uri, light.uri]
 
     def test_a_search_for_paths_has_an_end(self, graph: Graph, reader: Reader) -> None:
-        found = paths(reader, "/c/en/pet", "/c/en/thunder", seconds=0.0)
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder", seconds=0.0)
         assert found is not None
         assert (list(found.paths), found.is_complete) == ([], False)
-        found = paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
+        found = paths.paths(reader, "/c/en/pet", "/c/en/thunder", longest=3)
         assert found is not None
         assert list(found.paths) == []
+
+    def test_a_name_means_the_english_concept_before_any_other(
+        self, graph: Graph, reader: Reader
+    ) -> None:
+        """However many languages come before it."""
+        others = [f"/c/{first}{second}/taxi" for first in "abcd" for second in "abcdefgh"]
+        graph.write([Entity.of(each) for each in (*others, "/c/en/taxi", "/c/en/taxi/n")], ())
+        explorer = cast(Explorer, SimpleNamespace(reader=reader))
+        for typed in ("taxi", "Taxi", " TAXI ", "/c/en/taxi", "/c/en/taxi/", "a taxi"):
+            found = ways(explorer, {"from": typed, "to": typed})["found"]
+            assert [path.nodes[0].uri for path in found.paths] == ["/c/en/taxi"], typed
+        for typed, wanted in (("犬", "/c/ja/犬"), ("hot_dog", "/c/en/hot_dog"), (SCRIPT, SCRIPT)):
+            found = ways(explorer, {"from": typed, "to": typed})["found"]
+            assert [path.nodes[0].uri for path in found.paths] == [wanted]
+        missing = ways(explorer, {"from": "dog", "to": "nobody"})
+        assert (missing["found"], missing["sentence"]) == (None, "There is no concept 'nobody'.")
+
+    def test_the_heaviest_of_many_ways_is_found_in_time(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The last ones are the heaviest."""
+        out = [relation("HasA", "/c/en/a", f"/c/en/m{at:03}", at / 10) for at in range(400)]
+        back = [relation("HasA", f"/c/en/m{at:03}", "/c/en/z", 1.0) for at in range(400)]
+        write(graph, *out, *back)
+
+        def found() -> tuple[list[str], bool]:
+            answer = paths.paths(reader, "/c/en/a", "/c/en/z")
+            assert answer is not None
+            return [path.nodes[1].name for path in answer.paths], answer.is_complete
+
+        assert found() == (["m399", "m398", "m397", "m396", "m395", "m394"], True)
+        joined, made = paths._joined, list[object]()
+
+        def counted(*sides: Any) -> Iterator[Any]:
+            for way in joined(*sides):
+                made.append(way)
+                yield way
+
+        monkeypatch.setattr(paths, "_joined", counted)
+        monkeypatch.setattr(paths, "AT_LEAST", 3)
+        monkeypatch.setattr(paths._Search, "is_late", lambda search: bool(made))
+        assert found() == (["m002", "m001", "m000"], False)
+        assert len(made) == 4
 
     # --- files -------------------------------------------------------------------------------
 
@@ -429,8 +505,8 @@ class DataContract:
         while grower.step():
             pass
         judged = frozenset(hashes[50:290])
-        for rounds in (50, 1):
-            monkeypatch.setattr(gallery, "MOST_ROUNDS", rounds)
+        for looked_at in (3_000, 60):
+            monkeypatch.setattr(gallery, "LOOKED_AT", looked_at)
             for filter_, others in ((Filter(), 7), (Filter(kind="image"), 4)):
                 seen, after, pages = list[str](), "", 0
                 while not pages or after:
@@ -440,18 +516,19 @@ class DataContract:
                     after, pages = page.after, pages + 1
                 assert not {*seen} & judged
                 assert len(seen) == len({*seen}) == 60 + others
-                assert (pages == 2) == (rounds == 50)
+                assert (pages == 2) == (looked_at == 3_000)
 
     def test_judged_ones_in_the_order_of_judgements_and_by_the_other_filters(
         self, reader: Reader, sidecar: Sidecar, grown: Grower, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(gallery, "PAGE", 2)
-        hashes = [HASH.format(*([number] * 32)) for number in (3, 1, 4, 99, 7, 2)]
+        order = (3, 1, 4, 99, 7, 2)
+        judged = [(9 - at, HASH.format(*([number] * 32))) for at, number in enumerate(order)]
 
         def shown(filter_: Filter) -> str:
             seen, after, pages = "", "", 0
             while not pages or after:
-                page = gallery.judged_page(reader, sidecar, hashes, filter_, after)
+                page = gallery.judged_page(reader, sidecar, judged, filter_, after)
                 seen += "".join((each.media.title or "")[-1] for each in page.files)
                 after, pages = page.after, pages + 1
             return seen
@@ -460,6 +537,34 @@ class DataContract:
         assert shown(Filter(kind="visual")) == "37"
         assert shown(Filter(remark="yes")) == "4"
         assert shown(Filter(type="-")) == "3142"
+        first = gallery.judged_page(reader, sidecar, judged)
+        del judged[1]  # the last one of that page is judged otherwise meanwhile
+        second = gallery.judged_page(reader, sidecar, judged, None, first.after)
+        assert [(each.media.title or "")[-1] for each in second.files] == ["4", "7"]
+        for nonsense in ("x", "-1", "9" * 40, "٣"):
+            again = gallery.judged_page(reader, sidecar, judged, None, nonsense)
+            assert [(each.media.title or "")[-1] for each in again.files] == ["3", "4"]
+
+    def test_what_is_passed_over_is_passed_in_few_rounds(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each looks at the beginning of every bucket."""
+        files = [file(f"en/pet/image/{at:03}.png", at % 60) for at in range(500)]
+        graph.attach({"/c/en/pet": files})
+        grower = Grower(reader, sidecar)
+        while grower.step():
+            pass
+        asked, filtered = list[int](), gallery._filtered
+
+        def counted(*given: Any) -> list[gallery.Row]:
+            asked.append(given[-1])
+            return filtered(*given)
+
+        monkeypatch.setattr(gallery, "_filtered", counted)
+        hashes = {each.sha256 for each in files}
+        page = gallery.page(reader, sidecar, Filter(kind="image"), "", hashes)
+        assert (list(page.files), page.after, asked) == ([], "", [60, 120, 240, 480])
+        assert sum(gallery._rounds()) == gallery.LOOKED_AT
 
     def test_what_changes_in_the_graph_changes_in_the_search(
         self, graph: Graph, reader: Reader, sidecar: Sidecar, grown: Grower
@@ -545,3 +650,8 @@ class DataContract:
         assert (found.judged_good, found.judged_bad) == (1, 0)
         statistics.keep(found, tmp_path)
         assert statistics.kept(tmp_path) == found
+        others = tmp_path / f"{statistics.NAME}.part"
+        others.write_bytes(b"another process is writing")
+        statistics.keep(found, tmp_path)
+        assert others.exists()
+        assert [*tmp_path.glob("*.part")] == [others]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,9 @@ from tests.support.command import Here
 from tests.web.data_contract import HASH, fill
 from tools.errors import UsageError
 from tools.graphs.sqlite import SqliteGraph
-from tools.web.data.judgements import NAME, bad, judge, judged
+from tools.journal.snapshots import JUDGED, set_aside
+from tools.web.data import judgements
+from tools.web.data.judgements import bad, judge, judged, latest
 
 ONE, OTHER = (HASH.format(*([number] * 32)) for number in (1, 2))
 
@@ -27,7 +30,7 @@ def test_the_last_word_counts_and_can_be_taken_back(tmp_path: Path) -> None:
     assert judged(tmp_path) == {ONE: "bad", OTHER: "bad"}
     judge(tmp_path, ONE, "none")
     assert bad(tmp_path) == {OTHER}
-    assert len((tmp_path / NAME).read_bytes().splitlines()) == 4
+    assert len((tmp_path / JUDGED).read_bytes().splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -36,12 +39,12 @@ def test_the_last_word_counts_and_can_be_taken_back(tmp_path: Path) -> None:
 def test_what_is_no_judgement_is_refused(tmp_path: Path, sha256: str, verdict: str) -> None:
     with pytest.raises(UsageError):
         judge(tmp_path, sha256, verdict)
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / JUDGED).exists()
 
 
 def test_a_spoilt_line_harms_no_other(tmp_path: Path) -> None:
     judge(tmp_path, ONE, "good")
-    with (tmp_path / NAME).open("ab") as file:
+    with (tmp_path / JUDGED).open("ab") as file:
         file.write(
             b'\xff\n[]\n{"sha256": 3}\n{"sha256": "' + b"0" * 64 + b'", "verdict": []}\n{"sha2'
         )
@@ -54,6 +57,52 @@ def test_many_at_once_write_whole_lines(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda each: judge(tmp_path, each, "good"), hashes))
     assert sorted(judged(tmp_path)) == hashes
+
+
+def test_the_name_of_a_new_file_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(judgements, "sync", synced.append)
+    judge(tmp_path, ONE, "good")
+    judge(tmp_path, OTHER, "good")
+    assert synced == [tmp_path]
+
+
+def test_it_is_read_again_only_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, lines = list[Path](), judgements._lines
+
+    def counted(path: Path) -> Iterator[tuple[int, str, judgements.Verdict]]:
+        reads.append(path)
+        return lines(path)
+
+    monkeypatch.setattr(judgements, "_lines", counted)
+    for verdict in ("good", "bad"):
+        judge(tmp_path, ONE, verdict)
+        for _ in range(3):
+            assert judged(tmp_path) == {ONE: verdict}
+    assert len(reads) == 2
+    (tmp_path / JUDGED).unlink()
+    assert judged(tmp_path) == {}
+
+
+def test_a_harvest_begun_anew_keeps_them_and_the_old_one_has_a_copy(tmp_path: Path) -> None:
+    judge(tmp_path, ONE, "good")
+    assert set_aside(tmp_path) is None, "nothing of a harvest"
+    (tmp_path / "pools.db").touch()
+    aside = set_aside(tmp_path)
+    assert aside is not None and {each.name for each in aside.iterdir()} == {"pools.db", JUDGED}
+    judge(tmp_path, OTHER, "bad")
+    assert judged(tmp_path) == {ONE: "good", OTHER: "bad"}
+    assert judged(aside) == {ONE: "good"}
+
+
+def test_each_has_the_line_of_its_last_word(tmp_path: Path) -> None:
+    for sha256, verdict in ((ONE, "good"), (OTHER, "bad"), (ONE, "bad")):
+        judge(tmp_path, sha256, verdict)
+    assert [*latest(tmp_path).items()] == [(OTHER, ("bad", 2)), (ONE, ("bad", 3))]
 
 
 @pytest.fixture

@@ -48,8 +48,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     from ..graphs.without import without
+    from ..journal.snapshots import JUDGED
     from ..reports.progress import bar
-    from ..web.data.judgements import NAME, bad
+    from ..web.data.judgements import bad
 
     folder, chosen = folder_of(options), format_named(options.format)
     if options.split_seed is not None and options.format != "pykeen":
@@ -67,7 +68,7 @@ def run(options: Options) -> int:
     if not options.quiet:
         print(f"{folder} is complete; {chosen.advice(folder)}")
         if left_out:
-            print(f"left out were the files judged bad: {len(left_out):,} hashes in {NAME}")
+            print(f"left out were the files judged bad: {len(left_out):,} hashes in {JUDGED}")
     return 0
 
 

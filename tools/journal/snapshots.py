@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from threading import get_ident
 
-from ..base.files import sync, whole_file
+from ..base.files import sync, whole_file, write_whole
 from ..base.sqlite import reading
 from ..errors import StateDamaged, StopHarvest
 from .migration import bring_along
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 LOCK = "LOCK"
 BUDGETS = "budgets"
+JUDGED = "judged.jsonl"
 
 
 def open_state(path: Path) -> sqlite3.Connection:
@@ -145,9 +146,13 @@ def check_snapshot(db: sqlite3.Connection, path: Path) -> int:
 
 def set_aside(folder: Path) -> Path | None:
     """Move everything of a harvest into `aside-<n>`; None if there was nothing. Its lock stays, and
-    what was asked of providers today: that counts for the next harvest too."""
-    stays = (LOCK, BUDGETS)
-    return _move_aside(folder, [path for path in folder.iterdir() if path.name not in stays])
+    what was asked of providers today: that counts for the next harvest too. So do the judgements of
+    people, which nobody makes anew; whoever goes back finds a copy of them."""
+    stays = (LOCK, BUDGETS, JUDGED)
+    aside = _move_aside(folder, [path for path in folder.iterdir() if path.name not in stays])
+    if aside and (folder / JUDGED).exists():
+        write_whole(aside / JUDGED, (folder / JUDGED).read_bytes(), durable=True)
+    return aside
 
 
 def set_pools_aside(path: Path) -> Path | None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .. import uri
+from ..conceptnet.seeds import concept_of
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
 from ..media.credits import Credit
@@ -17,6 +18,7 @@ from ..sheets.wording import sentence
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
 from .data.growing import TRAITS
+from .data.judgements import Judgement
 from .data.neighbourhood import NODES, neighbourhood
 from .data.queries import queries
 from .explorer import Explorer
@@ -114,7 +116,7 @@ def one_type(explorer: Explorer, type_: str, query: Query) -> Found:
 
 
 def ways(explorer: Explorer, query: Query) -> Found:
-    """Names are as good as URIs; of several concepts of a name the first one is meant."""
+    """Names are as good as URIs; of several concepts of a name the English one is meant."""
     start, end = query.get("from", "").strip(), query.get("to", "").strip()
     found, sentence = None, ""
     if start and end:
@@ -128,10 +130,13 @@ def ways(explorer: Explorer, query: Query) -> Found:
 
 
 def _meant(explorer: Explorer, text: str) -> str | None:
-    if text.startswith("/c/"):
-        return text if explorer.reader.entities_at([text]) else None
+    """A URI, or what a seed of these words would be, or whichever is called so."""
+    reader, likely = explorer.reader, [text, concept_of(text, "en") or text]
+    known = reader.entities_at(likely)
+    if known:
+        return next(each for each in likely if each in known)
     name = text.replace("_", " ")
-    senses = explorer.reader.senses(name, 20) or explorer.reader.senses(name.lower(), 20)
+    senses = reader.senses(name, 20) or reader.senses(name.lower(), 20)
     ordered = sorted(senses, key=lambda each: (each.language != "en", len(each.uri), each.uri))
     return ordered[0].uri if ordered else None
 
@@ -141,7 +146,7 @@ def _meant(explorer: Explorer, text: str) -> str | None:
 
 def files(explorer: Explorer, query: Query) -> Found:
     filter_ = Filter(**{name: query.get(name, "") for name in TRAITS})
-    verdicts = judgements.judged(explorer.state)
+    verdicts = judgements.latest(explorer.state)
     chosen = query.get("judged", "") if query.get("judged") in judgements.VERDICTS else ""
     page = _page(explorer, filter_, verdicts, chosen, query.get("after", ""))
     return {
@@ -150,21 +155,25 @@ def files(explorer: Explorer, query: Query) -> Found:
         "names": {each.owner: _called(each.owner) for each in page.files},
         "after": page.after,
         "facets": gallery.facets(explorer.sidecar, filter_),
-        "judged": {each.media.sha256: verdicts.get(each.media.sha256, "") for each in page.files},
+        "judged": {each.media.sha256: _verdict(verdicts, each.media.sha256) for each in page.files},
         "chosen": chosen,
-        "verdicts": _numbers(list(verdicts.values())),
+        "verdicts": _numbers([each.verdict for each in verdicts.values()]),
         "is_whole": explorer.is_whole(),
     }
 
 
+def _verdict(verdicts: Mapping[str, Judgement], sha256: str) -> str:
+    return verdicts[sha256].verdict if sha256 in verdicts else ""
+
+
 def _page(
-    explorer: Explorer, filter_: Filter, verdicts: Mapping[str, str], chosen: str, after: str
+    explorer: Explorer, filter_: Filter, verdicts: Mapping[str, Judgement], chosen: str, after: str
 ) -> gallery.Page:
     """Of files that were judged so; `none`: not yet; empty: whether they were or not."""
     reader, sidecar = explorer.reader, explorer.sidecar
     if chosen in ("good", "bad"):
-        hashes = [sha256 for sha256, verdict in verdicts.items() if verdict == chosen][::-1]
-        return gallery.judged_page(reader, sidecar, hashes, filter_, after)
+        so = [(each.line, sha) for sha, each in verdicts.items() if each.verdict == chosen]
+        return gallery.judged_page(reader, sidecar, so[::-1], filter_, after)
     return gallery.page(reader, sidecar, filter_, after, verdicts if chosen else ())
 
 

@@ -10,8 +10,11 @@ Promise: a page is found by the key of the last file of the one before, never by
 from __future__ import annotations
 
 import re
+import sqlite3
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -22,9 +25,10 @@ from .growing import SAME_BEGINNING, TRAITS, hash_key
 from .sidecar import Sidecar
 
 PAGE = 60
-MOST_ROUNDS = 50  # of sixty files that are looked at for one page
+LOOKED_AT = 3_000  # files, at most, for one page
 MOST_BUCKETS = 20_000
-_KEY = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
+_KEY = re.compile(r"(-?\d{1,18})\.(\d{1,18})", re.ASCII)
+_LINE = re.compile(r"\d{1,18}", re.ASCII)
 NEWEST = (2**62, 0)
 
 Bucket = tuple[Any, ...]
@@ -86,10 +90,10 @@ def page(
     files, or none, and the next one goes on."""
     passed_over, wants = {hash_key(each) for each in without}, filter_.wants()
     start, found, is_end = _place(after), list[Row](), False
-    for _ in range(MOST_ROUNDS):
-        rows = _filtered(sidecar, wants, start) if wants else _any(sidecar, start)
+    for size in _rounds():
+        rows = _filtered(sidecar, wants, start, size) if wants else _any(sidecar, start, size)
         found += [row for row in rows if row[3] not in passed_over]
-        is_end = len(rows) < PAGE
+        is_end = len(rows) < size
         if is_end or len(found) >= PAGE:
             break
         start = rows[-1][:2]
@@ -98,6 +102,15 @@ def page(
     return Page(
         _shown(reader, [row[2] for row in found[:PAGE]]), "" if is_last else f"{last[0]}.{last[1]}"
     )
+
+
+def _rounds() -> Iterator[int]:
+    """How many files are looked at in each: where buckets are many, what a round costs hardly
+    depends on that, so it is twice as many each time."""
+    size, left = PAGE, LOOKED_AT
+    while left > 0:
+        yield min(size, left)
+        size, left = size * 2, left - size
 
 
 def _shown(reader: Reader, paths: Sequence[str]) -> list[File]:
@@ -113,23 +126,32 @@ def _place(key: str) -> Place:
 
 
 BEFORE = "(fetched, id) < (?, ?) ORDER BY fetched DESC, id DESC LIMIT"
-ANY = f"SELECT fetched, id, path, hash FROM file WHERE {BEFORE} {PAGE}"
-OF_BUCKET = f"SELECT fetched, id, path, hash FROM file WHERE bucket = ? AND {BEFORE} {PAGE}"
+ANY = f"SELECT fetched, id, path, hash FROM file WHERE {BEFORE} ?"
+OF_BUCKET = f"SELECT fetched, id, path, hash FROM file WHERE bucket = ? AND {BEFORE} ?"
 FIRST_OF_EACH = """SELECT b.id, f.fetched, f.id FROM bucket AS b JOIN file AS f ON f.id = (
         SELECT id FROM file WHERE bucket = b.id AND {before} 1)
-    WHERE {wanted} ORDER BY 2 DESC, 3 DESC LIMIT {page}"""
+    WHERE {wanted} ORDER BY 2 DESC, 3 DESC LIMIT ?"""
 
 
-def _any(sidecar: Sidecar, start: Place) -> list[Row]:
-    return sidecar.rows(ANY, *start)
+def _any(sidecar: Sidecar, start: Place, size: int) -> list[Row]:
+    return sidecar.rows(ANY, *start, size)
 
 
-def _filtered(sidecar: Sidecar, wants: Mapping[str, str], start: Place) -> list[Row]:
+def _filtered(sidecar: Sidecar, wants: Mapping[str, str], start: Place, size: int) -> list[Row]:
     wanted = " AND ".join(f"b.{name} = ?" for name in wants)
-    query = FIRST_OF_EACH.format(before=BEFORE, wanted=wanted, page=PAGE)
-    buckets = sidecar.rows(query, *start, *wants.values())
-    each = [sidecar.rows(OF_BUCKET, bucket, *start) for bucket, _, _ in buckets]
-    return list(islice(merge(*each, reverse=True), PAGE))
+    query = FIRST_OF_EACH.format(before=BEFORE, wanted=wanted)
+    buckets = [row[0] for row in sidecar.rows(query, *start, *wants.values(), size)]
+    return sidecar.read(lambda db: _merged(db, buckets, start, size))
+
+
+def _merged(db: sqlite3.Connection, buckets: Iterable[int], start: Place, size: int) -> list[Row]:
+    """Of every bucket only those rows are read that have a part in the round, and one more."""
+    with ExitStack() as opened:
+        each = [
+            opened.enter_context(closing(db.execute(OF_BUCKET, (bucket, *start, size))))
+            for bucket in buckets
+        ]
+        return list(islice(merge(*each, reverse=True), size))
 
 
 def _stored(value: str) -> str:
@@ -174,19 +196,22 @@ OF_HASH = f"""SELECT {", ".join(TRAITS)}, path FROM file JOIN bucket ON bucket.i
 def judged_page(
     reader: Reader,
     sidecar: Sidecar,
-    hashes: Sequence[str],
+    judged: Sequence[tuple[int, str]],
     filter_: Filter | None = None,
     after: str = "",
 ) -> Page:
-    """Of files that people judged, in the order of their judgements; the key is the last hash that
-    was looked at."""
-    wants, found, last = _by_place(filter_ or Filter()), list[str](), ""
-    start = hashes.index(after) + 1 if after in hashes else 0
-    for last in hashes[start : start + MOST_ROUNDS * PAGE]:
-        found += _path(sidecar, last, wants)
+    """Of files that people judged, each the line of its judgement and its hash, the last first.
+    The key is the last line that was looked at: whatever is said of its file meanwhile, those
+    before it follow."""
+    wants, found, looked_at = _by_place(filter_ or Filter()), list[str](), 0
+    below = int(after) if _LINE.fullmatch(after) else sys.maxsize
+    rest = [each for each in judged if each[0] < below]
+    for looked_at, (_, sha256) in enumerate(rest[:LOOKED_AT], 1):  # noqa: B007
+        found += _path(sidecar, sha256, wants)
         if len(found) == PAGE:
             break
-    return Page(_shown(reader, found), "" if last in hashes[-1:] else last)
+    is_end = looked_at == len(rest)
+    return Page(_shown(reader, found), "" if is_end else str(rest[looked_at - 1][0]))
 
 
 def _path(sidecar: Sidecar, sha256: str, wants: Mapping[int, str]) -> list[str]:

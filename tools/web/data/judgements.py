@@ -10,17 +10,19 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal, cast, get_args
+from types import MappingProxyType
+from typing import Literal, NamedTuple, cast, get_args
 
 import orjson
 
-from ...base.files import write_all
+from ...base.files import sync, write_all
 from ...base.locks import locked
 from ...errors import Unavailable, UsageError
+from ...journal.snapshots import JUDGED
 
-NAME = "judged.jsonl"
 Verdict = Literal["good", "bad", "none"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 PATIENCE_S = 2.0
@@ -32,7 +34,7 @@ def judge(state: Path, sha256: str, verdict: str) -> None:
         raise UsageError(f"a judgement is one of {', '.join(VERDICTS)}, of a SHA-256")
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = orjson.dumps({"sha256": sha256, "verdict": verdict, "time": moment}) + b"\n"
-    path = state / NAME
+    path = state / JUDGED
     until = time.monotonic() + PATIENCE_S
     try:
         while not _appended(path, line):
@@ -48,6 +50,8 @@ def _appended(path: Path, line: bytes) -> bool:
     with locked(path, str(path)) as fd:
         if fd is not None:
             _append(fd, line)
+            if os.fstat(fd).st_size == len(line):  # it is new, and so is its name
+                sync(path.parent)
         return fd is not None
 
 
@@ -59,30 +63,50 @@ def _append(fd: int, line: bytes) -> None:
     os.fsync(fd)
 
 
+class Judgement(NamedTuple):
+    verdict: Verdict
+    line: int  # of the file: a later judgement has a higher one
+
+
 def judged(state: Path) -> dict[str, Verdict]:
     """Of every file that is judged now, the last verdict."""
-    found: dict[str, Verdict] = {}
-    for sha256, verdict in _lines(state / NAME):
+    return {sha256: each.verdict for sha256, each in latest(state).items()}
+
+
+def latest(state: Path) -> Mapping[str, Judgement]:
+    """The same with their lines, in the order of these; read again only after a change."""
+    path = state / JUDGED
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return {}
+    return _latest(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)  # one harvest is looked at; what is newer than its mark is read once more
+def _latest(path: Path, *mark: int) -> Mapping[str, Judgement]:
+    found: dict[str, Judgement] = {}
+    for line, sha256, verdict in _lines(path):
         found.pop(sha256, None)
         if verdict != "none":
-            found[sha256] = verdict
-    return found
+            found[sha256] = Judgement(verdict, line)
+    return MappingProxyType(found)  # for all who ask
 
 
 def bad(state: Path) -> frozenset[str]:
     return frozenset(sha256 for sha256, verdict in judged(state).items() if verdict == "bad")
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Verdict]]:
+def _lines(path: Path) -> Iterator[tuple[int, str, Verdict]]:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return
-    for line in content.splitlines():
+    for number, line in enumerate(content.splitlines(), 1):
         try:
             said = orjson.loads(line)
             sha256, verdict = said["sha256"], said["verdict"]
         except (ValueError, TypeError, KeyError):
             continue
         if isinstance(sha256, str) and _SHA256.fullmatch(sha256) and verdict in VERDICTS:
-            yield sha256, cast(Verdict, verdict)
+            yield number, sha256, cast(Verdict, verdict)

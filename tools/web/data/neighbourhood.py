@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ... import uri
 from ...add import Media, Relation
-from ...graphs.reader import Reader, Side
+from ...graphs.reader import FIRST, Reader, Side
 from ...sheets.concept import BY_WEIGHT, picture_of
 from ...sheets.wording import phrase
 
@@ -49,7 +49,8 @@ class Neighbourhood(NamedTuple):
     nodes: Sequence[Node]
     edges: Sequence[Edge]
     types: Sequence[TypeChoice]  # all that the centre has
-    left_out: int  # relations that fit the filters and are not shown
+    left_out: int  # neighbours that fit the filters and are not on the page
+    is_exact: bool  # else there may be more: of a crowded concept not all are looked at
 
 
 def neighbourhood(
@@ -66,26 +67,32 @@ def neighbourhood(
         return None
     sides = reader.degree_by_side(centre)
     wanted = [side for side in sides if not types or side.type in types]
-    found = _heaviest(reader, centre, wanted, least_weight)
+    is_crowded = sum(side.number for side in wanted) > BY_WEIGHT
+    found = _heaviest(reader, centre, wanted, least_weight, is_crowded)
     known_set = frozenset([centre, *known[:KNOWN]])
     kept = _within(found, centre, min(nodes, MOST_NODES), known_set)
-    return _drawn(reader, centre, kept, sides, sum(side.number for side in wanted) - len(kept))
+    left_out = _others(found, centre) - _others(kept, centre) - known_set
+    return _drawn(reader, centre, kept, sides, len(left_out), not is_crowded)
 
 
 def _heaviest(
-    reader: Reader, centre: str, sides: Sequence[Side], least_weight: float
+    reader: Reader, centre: str, sides: Sequence[Side], least_weight: float, is_crowded: bool
 ) -> list[Relation]:
     """All of them in order of weight, or of each type the first ones of a crowded concept."""
-    is_by_weight = sum(side.number for side in sides) <= BY_WEIGHT
-    each = READ // max(1, len(sides)) if not is_by_weight else MOST_NODES
-    first = (float("inf"), "")
-    found = {
-        relation.uri: relation
-        for side in sides
-        for relation in reader.side(centre, side.type, side.is_outward, each, is_by_weight, first)
-        if relation.weight >= least_weight
-    }
+    found: dict[str, Relation] = {}
+    for side in sides:
+        limit = READ // len(sides) if is_crowded else side.number
+        some = reader.side(centre, side.type, side.is_outward, limit, not is_crowded, FIRST)
+        found |= {each.uri: each for each in some if each.weight >= least_weight}
     return sorted(found.values(), key=lambda relation: (-relation.weight, relation.uri))
+
+
+def _others(relations: Iterable[Relation], centre: str) -> set[str]:
+    return {_other(each, centre) for each in relations}
+
+
+def _other(relation: Relation, centre: str) -> str:
+    return relation.end if relation.start == centre else relation.start
 
 
 def _within(
@@ -94,7 +101,7 @@ def _within(
     new: set[str] = set()
     kept = []
     for each in relations:
-        other = each.end if each.start == centre else each.start
+        other = _other(each, centre)
         if other in known or other in new or len(new) < room:
             new |= {other} - known
             kept.append(each)
@@ -104,7 +111,12 @@ def _within(
 
 
 def _drawn(
-    reader: Reader, centre: str, relations: Sequence[Relation], sides: Sequence[Side], left: int
+    reader: Reader,
+    centre: str,
+    relations: Sequence[Relation],
+    sides: Sequence[Side],
+    left_out: int,
+    is_exact: bool,
 ) -> Neighbourhood:
     ends = dict.fromkeys([centre, *(end for each in relations for end in (each.start, each.end))])
     media = reader.media_of([*ends, *(each.uri for each in relations)])
@@ -113,7 +125,8 @@ def _drawn(
         [node_of(each, media.get(each, ())) for each in ends],
         [edge_of(each, media.get(each.uri, ())) for each in relations],
         _choices(sides),
-        max(0, left),
+        left_out,
+        is_exact,
     )
 
 

@@ -4,14 +4,15 @@ From both ends in turn, always from the side that has fewer to go on from, until
 
 Promise: it ends in time, whatever the graph is like. Limit: of a concept with very many relations
 only some are gone along, and after the deadline or the bound of concepts nothing further is looked
-at; the answer says whether that happened, because then there may be a shorter path.
+at; the answer says whether that happened, because then there may be a shorter or heavier path.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import islice, product
 from typing import NamedTuple
 
 from ...graphs.reader import Link, Reader
@@ -20,6 +21,9 @@ from .neighbourhood import Edge, Node, edge_of, node_of
 LONGEST, SHOWN = 8, 6  # relations of a path; paths
 SECONDS, LOOKED_AT = 2.0, 20_000  # concepts
 EACH, AT_ONCE = 500, 100  # relations of a concept and direction; concepts asked for at once
+AT_LEAST = 300  # ways that are compared, however late it is
+
+Way = list[Link]
 
 
 class Path(NamedTuple):
@@ -39,6 +43,7 @@ class _Side:
     def __init__(self, start: str) -> None:
         self.distance = {start: 0}
         self.links: dict[str, list[Link]] = {}
+        self.ways: dict[str, list[Way]] = {start: [[]]}
         self.edge = [start]
         self.depth = 0
 
@@ -50,8 +55,11 @@ class _Search:
         self._room = looked_at
         self.is_complete = True
 
+    def is_late(self) -> bool:
+        return time.monotonic() >= self._until
+
     def is_over(self, sides: Sequence[_Side]) -> bool:
-        if time.monotonic() < self._until and sum(len(s.distance) for s in sides) < self._room:
+        if not self.is_late() and sum(len(s.distance) for s in sides) < self._room:
             return False
         self.is_complete = False
         return True
@@ -98,32 +106,41 @@ def paths(
         if is_stuck or search.is_over(sides):
             break
         search.grow(min(sides, key=lambda side: len(side.edge)), sides)
-    ways = _joined(one, other)
-    found = sorted(ways, key=lambda way: -sum(link.weight for link in way))[:SHOWN]
+    found = _heaviest(_joined(one, other), search)
     seen = len(one.distance) + len(other.distance)
     return Paths(_drawn(reader, start, end, found), search.is_complete, seen)
 
 
-def _joined(one: _Side, other: _Side) -> list[list[Link]]:
-    """Some hundred of the shortest ways through the concepts where both sides met."""
+def _heaviest(ways: Iterable[Way], search: _Search) -> list[Way]:
+    """Of all that there was time for; of some even if there was none left."""
+
+    def in_time() -> Iterator[Way]:
+        for number, way in enumerate(ways):
+            if number >= AT_LEAST and search.is_late():
+                search.is_complete = False
+                return
+            yield way
+
+    return nlargest(SHOWN, in_time(), key=lambda way: sum(link.weight for link in way))
+
+
+def _joined(one: _Side, other: _Side) -> Iterator[Way]:
+    """Shortest ways through the concepts where both sides met, some of each."""
     met = one.distance.keys() & other.distance.keys()
     length = min((one.distance[each] + other.distance[each] for each in met), default=0)
-    return [
-        [*back, *reversed(ahead)]
-        for middle in sorted(met)
-        if one.distance[middle] + other.distance[middle] == length
-        for back in islice(_ways(one, middle), SHOWN)
-        for ahead in islice(_ways(other, middle), SHOWN)
-    ][: SHOWN * 50]
+    for middle in sorted(met):
+        if one.distance[middle] + other.distance[middle] == length:
+            for back, ahead in product(_ways(one, middle), _ways(other, middle)):
+                yield [*back, *reversed(ahead)]
 
 
-def _ways(side: _Side, to: str) -> list[list[Link]]:
+def _ways(side: _Side, to: str) -> list[Way]:
     """Ways from the end of a side, heaviest links first; bounded, because there may be many."""
-    if side.distance[to] == 0:
-        return [[]]
-    links = sorted(side.links[to], key=lambda link: (-link.weight, link.relation))[:SHOWN]
-    found = [[*before, link] for link in links for before in _ways(side, link.here)[:SHOWN]]
-    return found[:SHOWN]
+    if to not in side.ways:
+        links = sorted(side.links[to], key=lambda link: (-link.weight, link.relation))[:SHOWN]
+        found = ([*before, link] for link in links for before in _ways(side, link.here))
+        side.ways[to] = list(islice(found, SHOWN))
+    return side.ways[to]
 
 
 def _drawn(reader: Reader, start: str, end: str, ways: Sequence[Sequence[Link]]) -> list[Path]:

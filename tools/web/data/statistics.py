@@ -6,6 +6,7 @@ figures with the time they were counted at.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,7 +114,8 @@ def kept(state: Path) -> Statistics | None:
 
 def keep(statistics: Statistics, state: Path) -> None:
     state.mkdir(parents=True, exist_ok=True)
-    write_whole(state / NAME, as_json(statistics), durable=False)
+    own = state / f"{NAME}.{os.getpid()}.part"  # the page and `stats` may do it together
+    write_whole(state / NAME, as_json(statistics), durable=False, part=own)
 
 
 def as_json(statistics: Statistics) -> bytes:

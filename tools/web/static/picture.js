@@ -27,6 +27,8 @@ document.addEventListener("DOMContentLoaded", () => {
     ],
   });
   const say = (text) => { document.getElementById("picture-said").textContent = text; };
+  const leftOut = (around) => around.left_out
+    ? `; ${around.is_exact ? "" : "at least "}${around.left_out} neighbours of ${cy.getElementById(around.centre).data("name")} are not shown` : "";
   const add = (around) => {
     const old = new Set(cy.nodes().map((node) => node.id()));
     const from = cy.getElementById(around.centre);
@@ -53,7 +55,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const moved = { name: "cose", animate: !still, animationDuration: 500, randomize: false, nodeRepulsion: () => 400000,
       idealEdgeLength: () => 150, nodeOverlap: 40, gravity: 0.15, initialTemp: 60 };
     cy.layout({ ...(isFirst ? { name: "preset" } : moved), fit: true, padding: 40 }).run();
-    say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + (around.left_out ? `; ${around.left_out} of ${cy.getElementById(around.centre).data("name")} are not shown` : ""));
+    say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + leftOut(around));
     place.dataset.nodes = cy.nodes().length;
   };
   const types = () => {
