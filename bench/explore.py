@@ -199,7 +199,7 @@ def asked(
         ],
         "counts for its filters": [partial(gallery.facets, sidecar, f) for f in filters],
         "a file by its hash": [
-            partial(media_file.record_of, reader, sidecar, f.media.sha256) for f in some_files
+            partial(media_file.records_of, reader, sidecar, f.media.sha256) for f in some_files
         ],
     }
 

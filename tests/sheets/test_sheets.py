@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from tools.errors import StopHarvest, UsageError
 from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
+from tools.sheets import album as album_module
 from tools.sheets import write as sheet_module
 from tools.sheets.album import Album, NotShown, Stills, smaller
 from tools.sheets.document import document
@@ -485,6 +487,28 @@ def test_a_picture_that_would_fill_the_memory_is_not_opened(side: int) -> None:
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
     with pytest.raises(NotShown, match="cannot be read"):
         smaller(b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", bytes(99)), 320)
+
+
+def test_pixels_are_counted_without_a_word_to_the_whole_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Filters of warnings are those of every thread; and others may set Pillow's own bound."""
+    pictures = {}
+    for size in ((9, 11), (10, 10)):
+        for kind in ("PNG", "JPEG"):
+            written = io.BytesIO()
+            Image.new("RGB", size).save(written, kind)
+            pictures[size, kind] = written.getvalue()
+    with monkeypatch.context() as only_here:
+        only_here.setattr(warnings, "catch_warnings", None)
+        only_here.setattr(Image, "MAX_IMAGE_PIXELS", None)
+        only_here.setattr(album_module, "MOST_PIXELS", 99)
+        for (size, _), content in pictures.items():
+            if size == (9, 11):
+                assert smaller(content, 4)
+            else:
+                with pytest.raises(NotShown, match="cannot be read"):
+                    smaller(content, 4)
 
 
 def test_of_many_relations_those_with_files_are_seen_and_the_lightest_left_out(

@@ -7,14 +7,17 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.support.store_contract import relation, write
-from tests.web.eyes import Eyes
+from tests.web.eyes import Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
 from tools.add import Entity
 from tools.graphs.sqlite import SqliteGraph
@@ -262,6 +265,52 @@ def test_the_gallery_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
         assert sha256 not in judged(shown.state)
         look.page.keyboard.press("Escape")
         assert look.complaints() == []
+
+
+def test_a_refused_judgement_is_told(shown: Served, browser: Eyes) -> None:
+    """By the guard, by the graph, and by nobody at all; on the page, and over it."""
+    before = judged(shown.state)
+    stranger = {"headers": {"x-sheaf-token": "x"}}
+    unknown = {"post_data": asked(sha256="f" * 64, verdict="bad")}
+    with browser.looking(opened(shown, "/media?kind=image")) as look:
+        look.page.locator(".tile").first.focus()
+        for place in ("#said", "#large-notice"):
+            if place == "#large-notice":
+                look.page.keyboard.press("Enter")
+                look.page.locator("#large-shown img").wait_for()
+            for change, told in ((stranger, "reload it"), (unknown, "no such file"), (None, "try")):
+                look.page.route("**/act/judge", partial(_sent_on, change))
+                look.page.keyboard.press("b")
+                look.page.locator(f"{place} .notice.bad", has_text=told).wait_for()
+                look.page.unroute("**/act/judge")
+            picture(look.page, f"refused-{place[1:]}", is_whole=False)
+        assert look.page.locator(".tiles li.bad").count() == 0
+        assert not [each for each in look.complaints() if each.startswith("thrown")]
+    assert judged(shown.state) == before
+
+
+def _sent_on(change: dict[str, Any] | None, route: Route) -> None:
+    if change is None:
+        route.abort()
+    else:
+        headers = {**route.request.headers, **change.get("headers", {})}
+        route.continue_(**{**change, "headers": headers})
+
+
+def test_keys_judge_only_the_tile_that_has_the_focus(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/media?kind=image")) as look:
+        sent: list[str] = []
+        look.page.on("request", lambda each: sent.append(each.method))
+        look.page.evaluate("() => document.body.append(document.createElement('textarea'))")
+        for place in ("textarea", ".facets summary", ".tile-name"):
+            look.page.locator(place).first.focus()
+            look.page.keyboard.type("gb")
+        look.page.evaluate("() => document.activeElement.blur()")
+        look.page.keyboard.type("gb")
+        assert "POST" not in sent
+        look.page.locator(".tile").first.focus()
+        with look.page.expect_request("**/act/judge"):
+            look.page.keyboard.type("u")
 
 
 PLACES = ("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA")

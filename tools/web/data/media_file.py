@@ -1,4 +1,5 @@
-"""From a hash or a recorded path to the file itself: only what the graph records is ever opened.
+"""From a recorded path to the file itself, and from a hash to its records: only what the graph
+records is ever opened.
 
 Promise: the place is a regular file inside the media folder, whatever the record, links or an
 asker say; its type is the recorded one if it is one of our own list.
@@ -31,16 +32,6 @@ def by_path(reader: Reader, folder: Path, path: str) -> Found | None:
     """A path as the graph records it, letter by letter."""
     file = reader.files_at([path]).get(path)
     return None if file is None else _found(folder, file)
-
-
-def by_hash(reader: Reader, sidecar: Sidecar, folder: Path, sha256: str) -> Found | None:
-    file = record_of(reader, sidecar, sha256)
-    return None if file is None else _found(folder, file)
-
-
-def record_of(reader: Reader, sidecar: Sidecar, sha256: str) -> File | None:
-    files = records_of(reader, sidecar, sha256)
-    return files[0] if files else None
 
 
 def records_of(reader: Reader, sidecar: Sidecar, sha256: str) -> list[File]:

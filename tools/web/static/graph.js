@@ -18,6 +18,7 @@
     owner.href = tile.dataset.owner;
     owner.textContent = tile.dataset.name;
     said.replaceChildren(owner, ` ${tile.dataset.credit} · SHA-256 ${tile.dataset.sha256}`);
+    document.getElementById("large-notice").replaceChildren();
     if (!dialog.open) dialog.showModal();
   };
   const go = (to) => {
@@ -28,20 +29,35 @@
     const second = tiles.findIndex((tile) => tile.getBoundingClientRect().top > tiles[0].getBoundingClientRect().top + 4);
     return second < 1 ? tiles.length : second;
   };
-  const judge = async (verdict) => {
-    if (!change) return;
-    const tile = tiles[at];
-    const answer = await fetch("/act/judge", {
-      method: "POST",
-      headers: { "X-Sheaf-Token": change, "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ sha256: tile.dataset.sha256, verdict }),
-    });
-    const text = (await answer.json()).said;
+  // What lies behind an open dialog nobody sees.
+  const say = (text, isWell) => {
     const notice = document.createElement("p");
-    notice.className = answer.ok ? "notice" : "notice bad";
+    notice.className = isWell ? "notice" : "notice bad";
     notice.textContent = text;
-    document.getElementById("said").replaceChildren(notice);
-    if (!answer.ok) return;
+    document.getElementById(dialog.open ? "large-notice" : "said").replaceChildren(notice);
+  };
+  // A refusal may come from before the action, and is a text then.
+  const said = async (answer) => {
+    const text = await answer.text();
+    try { return JSON.parse(text).said; } catch { return text.slice(0, 300); }
+  };
+  const sent = async (sha256, verdict) => {
+    try {
+      const answer = await fetch("/act/judge", {
+        method: "POST",
+        headers: { "X-Sheaf-Token": change, "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams({ sha256, verdict }),
+      });
+      say(await said(answer), answer.ok);
+      return answer.ok;
+    } catch {
+      say("The judgement is not kept, because the server does not answer: try again.", false);
+      return false;
+    }
+  };
+  const judge = async (verdict) => {
+    const tile = tiles[at];
+    if (!change || !await sent(tile.dataset.sha256, verdict)) return;
     for (const same of tiles.filter((each) => each.dataset.sha256 === tile.dataset.sha256)) {
       const item = same.closest("li");
       item.className = verdict === "none" ? "" : verdict;
@@ -61,14 +77,15 @@
     tiles[at].focus();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.target.closest("input, textarea, audio") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, audio") || event.ctrlKey || event.metaKey || event.altKey) return;
     const act = {
       ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1),
       ArrowDown: () => go(at + columns()), ArrowUp: () => go(at - columns()),
       g: () => judge("good"), b: () => judge("bad"), u: () => judge("none"),
       n: () => { const next = document.getElementById("next"); if (next) location.href = next.href; },
     }[event.key];
-    if (!act) return;
+    const isChosen = dialog.open || tiles.includes(document.activeElement);
+    if (!act || ("gbu".includes(event.key) && !isChosen)) return;
     event.preventDefault();
     act();
   });
