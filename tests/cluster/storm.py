@@ -31,6 +31,7 @@ from tests.support.wires import Namespace, Wire
 from tests.support.worlds.conceptnet import World
 from tests.support.worlds.media import MediaWorld
 from tools.base.resident import descendants
+from tools.journal.reader import look
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 PLACES = 4  # of each stage on each node
@@ -130,10 +131,21 @@ class Storm:
             time.sleep(self.chance.uniform(*weather.pause_s))
             self.mend()
         while not self.is_over():
-            assert time.monotonic() < deadline, self.cluster.log("coordinator")[-3000:]
+            assert time.monotonic() < deadline, self.last_words()
             time.sleep(0.2)
             self.mend()
         self.heal_all()
+
+    def last_words(self) -> str:
+        """What is left, and the end of each one's log."""
+        pools = look(self.cluster.places().pools).pools
+        logs = {name: self.cluster.places(name).state / "log" for name in ("coordinator", *NAMES)}
+        ends = (
+            f"--- {name}\n{log.read_text(errors='replace')[-3000:]}"
+            for name, log in logs.items()
+            if log.exists()
+        )
+        return "\n".join([f"{pools}", *ends])
 
     def is_over(self) -> bool:
         return self.cluster.processes["coordinator"].poll() is not None

@@ -135,6 +135,8 @@ class Bus:
             if self._client is not None:
                 with suppress(Exception):
                     self.call(self._client.close(), 5.0)
+            with suppress(Exception):
+                self.call(_end_all(), 5.0)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(5.0)
         if not self._loop.is_running():
@@ -234,6 +236,17 @@ def _callback(tell: Heard) -> Callable[[Msg], Coroutine[Any, Any, None]]:
             logger.exception("the bus: %s", message.subject)
 
     return heard
+
+
+async def _end_all() -> None:
+    """What still runs in this loop, such as a search for a server that is away: a task that goes
+    with its loop leaves its connection open."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in tasks:
+        each.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    await asyncio.sleep(0)  # their connections are closed a turn later
 
 
 def _is_refusal(error: BaseException | None) -> bool:

@@ -60,14 +60,15 @@ class Engagement:
         self.line = Line()
         self._locals = count(1)
         self._lock = Lock()
-        self._unanswered: dict[str, Unanswered] = {}
+        # By stage and URI: the next stage may be given before the verdict on this one is heard.
+        self._unanswered: dict[tuple[str, str], Unanswered] = {}
         self._over: deque[int] = deque(maxlen=MOST_OVER)  # tokens that were judged lately
         self.places: dict[str, int] = {}  # that the coordinator has agreed to
         self._held: dict[str, tuple[float, str]] = {}  # by stage: until when, and why
         self._holds: dict[str, dict[str, str]] = {}  # by stage and who holds it: why
         staff.executor.open(self._came)
         for result in pending.all():
-            self._unanswered[result.uri] = Unanswered(result, 0.0)
+            self._unanswered[result.stage, result.uri] = Unanswered(result, 0.0)
 
     # --- what it may do --------------------------------------------------------------------
 
@@ -169,11 +170,11 @@ class Engagement:
 
     def _is_here(self, work: Work, reply: str) -> bool:
         """Somebody works on it, or has: by the token that counts now."""
-        if (known := self._unanswered.get(work.uri)) is not None:
+        if (known := self._unanswered.get((work.stage, work.uri))) is not None:
             known.result, known.sent = known.result._replace(token=work.token), 0.0
             self._hands.say(InHand(0, work.token, work.stage, work.uri, reply), ACK)
             return True
-        return self._hands.again(work.uri, work.token, reply)
+        return self._hands.again(work.stage, work.uri, work.token, reply)
 
     # --- a place's own thread --------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class Engagement:
             return
         message = self._result(task, found, self.staff.carriers[task.stage])
         with self._lock:
-            self._unanswered[task.uri] = Unanswered(message)
+            self._unanswered[task.stage, task.uri] = Unanswered(message)
         self._say(message)
         self._hands.say(task, ACK)
 
@@ -231,11 +232,12 @@ class Engagement:
         with self._lock:
             found = [each for each in self._unanswered.values() if each.result.token == token]
         for each in found:
-            result = each.result
-            self.staff.carriers[result.stage].judged(result, verdict)
-            self._pending.forget(result.uri)
+            result, carrier = each.result, self.staff.carriers[each.result.stage]
+            carrier.judged(result, verdict)
+            if carrier.keeps_files:
+                self._pending.forget(result.uri)
             with self._lock:
-                self._unanswered.pop(result.uri, None)
+                self._unanswered.pop((result.stage, result.uri), None)
                 self._over.append(token)
 
     def say_again(self) -> None:

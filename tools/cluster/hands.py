@@ -114,11 +114,11 @@ class Hands:
         with self._lock:
             self._by_local[task.local] = task
 
-    def again(self, uri: str, token: int, reply: str) -> bool:
+    def again(self, stage: str, uri: str, token: int, reply: str) -> bool:
         """It is in hand already, by another token: that one counts now."""
         with self._lock:
             for each in self._by_local.values():
-                if each.uri == uri:
+                if (each.stage, each.uri) == (stage, uri):
                     self.say(each, ACK)
                     each.token, each.reply = token, reply
                     return True

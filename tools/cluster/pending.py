@@ -1,7 +1,7 @@
 """Results that were sent and not answered yet, on a node's disk where files belong to them.
 
 Promise: a file that the graph may know of is in a node's books or in here, over any crash. What is
-in here is sent again until it is answered.
+in here is sent again until it is answered. Limit: files belong to one stage of a job.
 """
 
 from __future__ import annotations
