@@ -58,11 +58,16 @@ def label(uri: str) -> str:
     ("cat's cradle", 'genre', '')
     >>> label("http://dbpedia.org/resource/Guide_dog/"), label("/a/[/r/IsA/,/c/en/a/,/c/en/b/]")
     ('Guide dog', 'a IsA b')
+    >>> label("/a/what is no assertion")
+    '/a/what is no assertion'
     """
     if is_external(uri):
         return uri.rstrip("/").rsplit("/", 1)[-1].replace("_", " ")
     if uri.startswith("/a/"):
-        rel, start, end = parse_assertion(uri)
+        try:
+            rel, start, end = parse_assertion(uri)
+        except ValueError:
+            return uri
         return f"{label(start)} {label(rel)} {label(end)}"
     pieces = uri.split("/")
     if pieces[1:2] == ["c"]:

@@ -39,6 +39,10 @@ def test_the_version_is_that_of_the_project() -> None:
     assert project["version"] == VERSION
 
 
+def test_a_folder_is_written_as_it_is_typed() -> None:
+    assert [*changes(Settings(media=Path("a b")), Settings())] == ["media='a b'"]
+
+
 def test_a_good_run_says_how_it_began_and_how_it_ended(tmp_path: Path) -> None:
     with World(hub(60)) as world:
         done = run("main.py", *harvest_flags(tmp_path, world.url, SEED, "--limit", 20))

@@ -55,8 +55,9 @@ def test_what_is_done_once_is_not_done_again(typed: list[str], command: str) -> 
     assert command_of(facts_of(typed)) == command
 
 
-def test_a_password_is_not_written_down() -> None:
-    assert "hunter2" not in str(facts_of(["--source", "http://me:hunter2@host/"]))
+@pytest.mark.parametrize("password", ["hunter2", "a,hunter2", "a'hunter2", '"hunter2"'])
+def test_a_password_is_not_written_down(password: str) -> None:
+    assert "hunter2" not in str(facts_of(["--source", f"http://me:{password}@host/"]))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +28,12 @@ def test_without_a_terminal_it_says_how(tmp_path: Path) -> None:
     told = re.escape("shows it in a browser, at http://127.0.0.1:8085/")
     (command,) = re.findall(rf"python main.py (serve --state \S+) {told}\n\Z", done.stdout)
     assert (tmp_path / command.split()[-1] / "pools.db").exists()
+
+
+def test_what_it_says_can_be_typed(tmp_path: Path) -> None:
+    done = run("main.py", *FLAGS, "--state", "my state", cwd=tmp_path)
+    (command,) = re.findall(r"python main.py (.*) shows it in a browser", done.stdout)
+    assert shlex.split(command) == ["serve", "--state", "my state"]
 
 
 @contextmanager

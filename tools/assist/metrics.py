@@ -51,14 +51,14 @@ class Collector:
         yield from counted(self._harvest.job.description, counts)
 
     def _now(self) -> Iterator[Family]:
-        pools = self._harvest.pools.counts()
-        yield in_pools(pools)
+        yield in_pools(self._harvest.pools.counts())
+        busy: Counter[str] = Counter()  # not all that is handed out: some of it only lies ready
+        for member in self._harvest.executor.members():
+            busy.update(member.at_work)
         yield workers(
             {
-                monitor.stage.name: states(
-                    monitor.stage.workers, len(monitor.paused), pools[monitor.stage.active]
-                )
-                for monitor in self._harvest.monitors
+                each.stage.name: states(each.stage.workers, len(each.paused), busy[each.stage.name])
+                for each in self._harvest.monitors
             }
         )
         yield free_room(self._settings.state)

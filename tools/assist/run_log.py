@@ -10,6 +10,7 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -54,4 +55,5 @@ def changes(settings: Any, usual: Any) -> Iterator[str]:
         if is_dataclass(value):
             yield from (f"{field.name}.{each}" for each in changes(value, default))
         else:
-            yield f"{field.name}={hidden(repr(value))[:LONGEST]}"
+            shown = str(value) if isinstance(value, Path) else value
+            yield f"{field.name}={hidden(repr(shown))[:LONGEST]}"

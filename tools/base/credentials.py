@@ -18,8 +18,8 @@ from ..errors import UsageError
 
 T = TypeVar("T")
 
-_LOGIN = re.compile(r"(?<=://)[^\s'\",]*@")
-_QUERY = re.compile(r"(://[^\s'\",?]*)\?[^\s'\",]*")
+_WORD = re.compile(r"\S+")
+_AFTER = "'\"),.;:>}]"  # what a sentence or a list may write behind an address
 
 
 def hidden(text: str) -> str:
@@ -27,8 +27,17 @@ def hidden(text: str) -> str:
 
     >>> hidden("--source http://me:p/w@h:80/x?key=1 --graph neo4j://neo4j@h")
     '--source http://h:80/x --graph neo4j://h'
+    >>> hidden("('http://me:a,b'c@h', 'https://h/x?key=1,2') and https://h/y?z.")
+    "('http://h', 'https://h/x') and https://h/y."
     """
-    return _QUERY.sub(r"\1", _LOGIN.sub("", text))
+    return _WORD.sub(lambda found: _without_secrets(found[0]), text)
+
+
+def _without_secrets(word: str) -> str:
+    """A password may hold a comma or a quote: only a blank ends an address for sure."""
+    before, mark, address = word.partition("://")
+    shown, _, query = address.rpartition("@")[2].partition("?")
+    return f"{before}{mark}{shown}{query[len(query.rstrip(_AFTER)) :]}" if mark else word
 
 
 def key_variable(provider: str) -> str:

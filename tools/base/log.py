@@ -18,7 +18,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s"
 
 file_only = logging.getLogger(f"{__name__}.file_only")
-"""What is logged here, no screen shows: start, hours and end of a run."""
+"""What is logged here, no screen shows: start, hours and end of a run. The file has them at every
+level: a run whose end is not there was killed."""
+file_only.setLevel(logging.INFO)
 
 
 class _OneLine(logging.Filter):

@@ -30,10 +30,12 @@ def duration(seconds: float) -> str:
     """
     >>> [duration(each) for each in (0, 59.6, 150, 8400, 10800, 100000, 1e6)]
     ['0 s', '60 s', '2 min', '2 h 20', '3 h', '27 h 46', '11 d 13 h']
+    >>> duration(float("inf")) == duration(1e10)
+    True
     """
     if seconds < 90:
         return f"{max(0.0, seconds):.0f} s"
-    minutes = int(seconds / 60)
+    minutes = int(min(_LONGEST_S, seconds) / 60)
     if minutes < 90:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import webbrowser
 from typing import TYPE_CHECKING
@@ -23,8 +24,8 @@ def show_page(options: Options) -> None:
     settings = load_settings(options)
     words = ["serve", f"--job={options.verb}", f"--state={settings.state}"]
     if not sys.stdout.isatty() or not has_windows() or is_unfinished(settings):
-        told = as_typed_here(f"python main.py serve --state {settings.state}")
-        say(f"{told} shows it in a browser, at http://127.0.0.1:{PAGE_PORT}/")
+        typed = f"python main.py serve --state {shlex.quote(str(settings.state))}"
+        say(f"{as_typed_here(typed)} shows it in a browser, at http://127.0.0.1:{PAGE_PORT}/")
         return
     say("Ctrl-C ends the page; what was harvested stays")
     sys.stdout.flush()

@@ -10,7 +10,7 @@ from ..base.program import as_typed_here
 from ..jobs.registry import job_of
 
 _ONCE = re.compile(r"--fre(?:s|sh)?|--res(?:u|um|ume)?(?:=.*)?")  # argparse takes beginnings too
-_PASSWORD = re.compile(r"://[^\s'\",]*:[^\s'\",]*@")  # it may hold a slash
+_PASSWORD = re.compile(r"://\S*:\S*@")  # it may hold a slash, a comma, a quote
 
 
 def facts_of(typed: Sequence[str]) -> dict[str, str]:

@@ -87,14 +87,23 @@ def _coverage(found: Statistics) -> list[tuple[str, ...]]:
 
 
 def _types(found: Statistics) -> list[tuple[str, ...]]:
-    return [
-        (each.type, f"{each.number:,}", f"{each.percent:.1f} %", f"{each.covered['any']:.1f} %")
-        for each in found.types[:LONGEST]
-    ]
+    return _first(
+        [
+            (each.type, f"{each.number:,}", f"{each.percent:.1f} %", f"{each.covered['any']:.1f} %")
+            for each in found.types
+        ]
+    )
 
 
 def _shares(shares: Sequence[Share]) -> list[tuple[str, ...]]:
-    return [(each.name, f"{each.number:,}", f"{each.percent:.1f} %") for each in shares[:LONGEST]]
+    return _first([(each.name, f"{each.number:,}", f"{each.percent:.1f} %") for each in shares])
+
+
+def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    left = len(rows) - LONGEST
+    if left <= 0:
+        return rows
+    return [*rows[:LONGEST], (f"and {left:,} more: see --json", *[""] * (len(rows[0]) - 1))]
 
 
 def _published() -> list[tuple[str, ...]]:
