@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..add import KINDS, Media
 from .cypher import RELATION, plain_types
+from .reader import HEAVIEST
 
 _FILE = f"m.owner, {', '.join(f'm.{field}' for field in Media._fields)}"
 _ENTITY = "n.uri, n.name, n.language, n.term, n.sense"
@@ -68,6 +69,11 @@ class TypedReading:
         }
         self.links = {out: _links(any_type, out) for out in (True, False)}
         self.numbers = {each: _type_numbers(each) for each in types}
+        self.heaviest = {
+            each: f"MATCH ()-[o:`{each}`]->() WHERE o.uri IS NOT NULL "
+            f"RETURN o.uri AS uri ORDER BY o.weight DESC, uri LIMIT {HEAVIEST}"
+            for each in types
+        }
 
 
 def _pattern(type_: str, is_outward: bool, there: str = ":Entity") -> str:

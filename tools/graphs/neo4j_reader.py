@@ -112,8 +112,8 @@ class Neo4jReader:
 
     def numbers(self) -> Numbers:
         ((entities, *by_kind, with_any),) = self._aside(cypher.CONCEPTS)
-        types = [TypeNumbers(*row) for q in self._typed.numbers.values() for row in self._aside(q)]
-        found = sorted(types, key=lambda each: (-each.number, each.type))
+        types = (self._type_numbers(each) for each in self._typed.types)
+        found = sorted(filter(None, types), key=lambda each: (-each.number, each.type))
         media = [MediaNumbers(*row) for row in self._aside(cypher.MEDIA)]
         relations, files = (sum(each.number for each in some) for some in (found, media))
         return Numbers(
@@ -125,6 +125,13 @@ class Neo4jReader:
             {number: owners for number, owners in self._aside(cypher.FILES_AN_OWNER)},
             {degree: concepts for degree, concepts in self._aside(cypher.DEGREES)},
         )
+
+    def _type_numbers(self, type_: str) -> TypeNumbers | None:
+        rows = self._aside(self._typed.numbers[type_])
+        if not rows:
+            return None
+        heaviest = [uri for (uri,) in self._aside(self._typed.heaviest[type_])]
+        return TypeNumbers._make((*rows[0], heaviest))
 
     def _ask(self, query: str, **parameters: object) -> Rows:
         return self._graph.ask(query, PAGE_S, **parameters)

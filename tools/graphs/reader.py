@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ..add import Counts, Entity, Media, Relation
 
+HEAVIEST = 12  # of a type
 Key = tuple[float, str]
 """The weight and the URI of the relation that a page ended with."""
 
@@ -51,7 +52,8 @@ class Name(NamedTuple):
 
 
 class TypeNumbers(NamedTuple):
-    """The relations of one type; the last four are how many of them have files."""
+    """The relations of one type: how many have files of which kind, and the URIs of the
+    heaviest."""
 
     type: str
     number: int
@@ -62,6 +64,7 @@ class TypeNumbers(NamedTuple):
     with_audio: int
     with_visual: int
     with_any: int
+    heaviest: Sequence[str]
 
 
 class MediaNumbers(NamedTuple):

@@ -18,7 +18,7 @@ from ..add import KINDS, Counts, Entity, Media, Relation
 from ..base.sqlite import is_damage, reading
 from ..base.text import storable
 from ..errors import StateDamaged, Unavailable, UsageError
-from .reader import File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
+from .reader import HEAVIEST, File, Key, Link, MediaNumbers, Name, Numbers, Side, TypeNumbers
 from .sqlite import COUNTS, READ_ENTITY, READ_OWNERS, READ_RELATION, SqliteGraph, listed
 
 ENDS = {True: "start_uri", False: "end_uri"}
@@ -32,6 +32,8 @@ BY_WEIGHT = f"""{READ_RELATION} {{end}} = ?1 AND type = ?2
 BY_URI = f"{READ_RELATION} {{end}} = ?1 AND type = ?2 AND uri > ?4 ORDER BY uri LIMIT ?5"
 # Every relation's URI begins with its type, and the key of the table is the URI.
 OF_TYPE = f"{READ_RELATION} uri > ? AND uri < ? ORDER BY uri LIMIT ?"
+HEAVIEST_OF_TYPE = """SELECT uri FROM relation WHERE uri > ? AND uri < ? AND type = ?
+    ORDER BY weight DESC, uri LIMIT ?"""
 LINKS = """SELECT {here}, {there}, uri, type, weight FROM relation WHERE {here} = ? LIMIT ?"""
 NAMES = """SELECT uri, name, language,
     (SELECT count(*) FROM relation WHERE start_uri = e.uri)
@@ -41,8 +43,9 @@ FILES = f"SELECT m.owner, {FILE} FROM media AS m WHERE path > ? ORDER BY path LI
 FILES_AT = f"""SELECT m.owner, {FILE} FROM json_each(?) AS place
     JOIN media AS m ON m.path = place.value"""
 
-TYPES = f"""SELECT type, count(*), min(weight), avg(weight), max(weight), {HAS}, {HAS_ANY}
-    FROM relation GROUP BY type ORDER BY 2 DESC, 1"""
+# Of weights that are infinite in both directions there is no mean.
+TYPES = f"""SELECT type, count(*), min(weight), ifnull(avg(weight), 0), max(weight),
+    {HAS}, {HAS_ANY} FROM relation GROUP BY type ORDER BY 2 DESC, 1"""
 MEDIA = """SELECT kind, provider, license, count(*), sum(bytes) FROM media
     GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"""
 FILES_AN_OWNER = """SELECT files, count(*) FROM
@@ -82,7 +85,7 @@ class SqliteReader:
     def media_of(self, owners: Sequence[str]) -> dict[str, list[Media]]:
         asked = _json(list(dict.fromkeys(owners)))
         rows = [row for query in READ_OWNERS for row in self._all(query, asked)]
-        paths = {owner: listed(lists) for owner, *lists in rows}
+        paths = {owner: _paths(lists) for owner, *lists in rows}
         files = self.files_at([path for each in paths.values() for path in each])
         return {  # what was replaced between two questions is left out
             owner: [files[path].media for path in each if path in files]
@@ -121,7 +124,7 @@ class SqliteReader:
         return [Relation(*row) for row in self._all(query, concept, type_, weight, uri, limit)]
 
     def of_type(self, type_: str, limit: int, after: str) -> list[Relation]:
-        begin, end = f"/a/[/r/{type_}/,", f"/a/[/r/{type_}/-"  # "-" is what comes after ","
+        begin, end = _uris_of(type_)
         rows = self._all(OF_TYPE, max(begin, after), end, limit)
         return [Relation(*row) for row in rows if row[1] == type_]
 
@@ -179,11 +182,32 @@ def _numbers(db: sqlite3.Connection) -> Numbers:
             for kind, number in zip((*KINDS, "any"), (*by_kind, with_any), strict=True)
         },
         dict(db.execute("SELECT language, count(*) FROM entity GROUP BY 1 ORDER BY 2 DESC, 1")),
-        [TypeNumbers(*row[:5], *map(int, row[5:])) for row in db.execute(TYPES)],
+        [
+            TypeNumbers._make((*row[:5], *map(int, row[5:]), _heaviest(db, row[0])))
+            for row in db.execute(TYPES).fetchall()
+        ],
         [MediaNumbers(*row) for row in db.execute(MEDIA)],
         dict(db.execute(FILES_AN_OWNER)),
         degrees,
     )
+
+
+def _uris_of(type_: str) -> tuple[str, str]:
+    """Between these they lie."""
+    return f"/a/[/r/{type_}/,", f"/a/[/r/{type_}/-"  # "-" is what comes after ","
+
+
+def _heaviest(db: sqlite3.Connection, type_: str) -> list[str]:
+    rows = db.execute(HEAVIEST_OF_TYPE, (*_uris_of(type_), type_, HEAVIEST))
+    return [uri for (uri,) in rows]
+
+
+def _paths(lists: Sequence[str | None]) -> list[str]:
+    """Of lists that a stranger wrote into the file, what is one."""
+    try:
+        return [each for each in listed(lists) if isinstance(each, str)]
+    except (ValueError, TypeError):
+        return []
 
 
 def _stat(path: Path) -> str:

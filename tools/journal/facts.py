@@ -57,7 +57,7 @@ def table_in(text: str) -> dict[str, Any]:
     """What cannot be read is nothing."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -79,6 +79,8 @@ def _limit(text: str) -> int | None:
 
 def _typed(read: Callable[[str], object], text: str) -> object:
     try:
-        return read(text)
+        value = read(text)
     except ValueError:
         return text
+    is_huge = isinstance(value, int) and value.bit_length() > 63  # JSON has no room for it
+    return text if is_huge else value

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from .facts import PAUSED_SLOTS, SLOTS, table_in
 
+MOST_SLOTS = 100_000  # of a stage that is believed: pages have a button for each
+
 Paused = Mapping[str, Sequence[int]]
 """By stage, the numbers of its workers that make a pause; only stages that have some."""
 
@@ -21,10 +23,11 @@ def slots_fact(slots: Mapping[str, int]) -> dict[str, str]:
 
 def slots_in(facts: Mapping[str, str]) -> Mapping[str, int]:
     """
-    >>> slots_in(slots_fact({"read": 2})), slots_in({})
-    ({'read': 2}, {})
+    >>> slots_in(slots_fact({"read": 2})), slots_in({}), slots_in({"slots": '{"a": [], "b": 1e9}'})
+    ({'read': 2}, {}, {})
     """
-    return table_in(facts.get(SLOTS, ""))
+    found = table_in(facts.get(SLOTS, ""))
+    return {name: n for name, n in found.items() if isinstance(n, int) and n <= MOST_SLOTS}
 
 
 def paused_fact(pid: int, paused: Paused) -> dict[str, str]:

@@ -16,7 +16,7 @@ import orjson
 
 from ..base.sqlite import reading
 from ..errors import StateDamaged
-from .reasons import FAILURES, Group, groups_in
+from .reasons import Failures, Group, failures_in
 from .sample import Sample
 from .schema import FAILED
 from .timings import is_timing
@@ -87,7 +87,7 @@ class Look(NamedTuple):
     """Without a file that has been read to its end: it is no item."""
     done: dict[str, int]
     failures: dict[str, int]
-    """By reason, the most frequent ones."""
+    """By reason, the most frequent ones. These and their groups are empty where nobody asked."""
     facts: dict[str, str]
     format: int
     tally: dict[str, int]
@@ -108,24 +108,32 @@ class Look(NamedTuple):
         return {**self.pools, **{f"done_{key}": n for key, n in self.done.items()}, **self.tally}
 
 
-def look(path: Path, whole_file: WholeFile | None = None) -> Look:
-    """One moment of a state file or snapshot. `whole_file`: what its job says of such a task."""
+def look(path: Path, whole_file: WholeFile | None = None, *, has_failures: bool = True) -> Look:
+    """One moment of a state file or snapshot. `whole_file`: what its job says of such a task.
+    Failures have to be gone through one by one, which takes long where they are very many."""
     with moment(path) as db:
         (format_,) = db.execute("PRAGMA user_version").fetchone()
         counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
         leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
         file = _file(db, counts, whole_file) if whole_file else None
+        failures = failures_in(db) if has_failures else Failures({}, [])
         return Look(
             _pools(counts, leased, file),
             {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
-            dict(db.execute(FAILURES)),
+            failures.reasons,
             dict(db.execute("SELECT key, value FROM meta")),
             format_,
             {key: n for key, n in counts.items() if _is_of_job(key)},
-            groups_in(db),
+            failures.groups,
             _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
             file,
         )
+
+
+def failures_at(path: Path) -> Failures:
+    """Why what failed did."""
+    with moment(path) as db:
+        return failures_in(db)
 
 
 def facts_in(path: Path) -> dict[str, str]:

@@ -52,6 +52,13 @@ class Group(NamedTuple):
     """Some URIs, each with its own reason."""
 
 
+class Failures(NamedTuple):
+    """All of them: by reason, the most frequent ones, and by group."""
+
+    reasons: dict[str, int]
+    groups: list[Group]
+
+
 @lru_cache(maxsize=4096)
 def reason_group(reason: str) -> str:
     """A reason without what differs from URI to URI, so that reasons can be counted.
@@ -77,6 +84,10 @@ def group_of(reason: str) -> str:
     """
     ends = [at for at in map(reason.find, CUTS) if at >= 0]
     return reason_group(reason[: min([*ends, LONGEST - 1])]) or "various"
+
+
+def failures_in(db: sqlite3.Connection) -> Failures:
+    return Failures(dict(db.execute(FAILURES)), groups_in(db))
 
 
 def groups_in(db: sqlite3.Connection) -> list[Group]:

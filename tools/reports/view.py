@@ -94,13 +94,19 @@ class View(NamedTuple):
         return left(self.course, self.seen.pools, limit_of(self.seen.facts))
 
 
-def view_of(file: Path, job: Description, stored: Mapping[str, int] | None) -> View:
+def view_of(
+    file: Path,
+    job: Description,
+    stored: Mapping[str, int] | None,
+    *,
+    has_failures: bool = True,
+) -> View:
     """Whoever holds the folder is asked before the file: a harvest that ends in between has then
     written down everything."""
     is_state = file.name == "pools.db"
     holder = running(file.parent) if is_state else None
     kept = copies(file) if is_state else ()
-    seen = look(file, job.whole_file)
+    seen = look(file, job.whole_file, has_failures=has_failures)
     return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
 
 

@@ -42,7 +42,7 @@ def environment(*above: Path) -> Environment:
         "signed": lambda number: f"{number:+,}",
         "cell": _cell,
         "marked": marked,
-        "part_of_url": lambda text: quote(str(text), safe="/"),
+        "part_of_url": part_of_url,
         "leads_outward": leads_outward,
         "credit": attribution,
         "licence": licence_name,
@@ -65,6 +65,16 @@ def marked(text: str) -> list[str]:
     ['', 'a dog', ' can ', 'bark', '']
     """
     return re.split(r"\[\[(.*?)\]\]", text_of(text))
+
+
+def part_of_url(text: str) -> str:
+    """For an address of our own: two slashes at its beginning would name another host.
+
+    >>> part_of_url("/c/en/a b"), part_of_url("//evil.example/x")
+    ('/c/en/a%20b', '/%2Fevil.example/x')
+    """
+    part = quote(text)
+    return f"/%2F{part[2:]}" if part.startswith("//") else part
 
 
 def share(part: float, whole: float) -> str:

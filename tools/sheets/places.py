@@ -32,6 +32,9 @@ class Places(Protocol):
     def small(self, media: Media) -> str | None:
         """A picture beside a name."""
 
+    def still(self, media: Media) -> str | None:
+        """What is seen of a gif where nothing is to move."""
+
     def concept(self, uri: str) -> str | None: ...
     def relation(self, uri: str) -> str | None: ...
     def type(self, name: str) -> str | None: ...
@@ -54,6 +57,9 @@ class InFile(Places):
 
     def small(self, media: Media) -> str | None:
         return self.cover([media], TINY)
+
+    def still(self, media: Media) -> None:
+        return None
 
     def cover(self, media: Iterable[Media], side: int = COVER) -> str | None:
         """The first that can be shown."""

@@ -76,6 +76,21 @@ def sentence(start: str, type_: str, end: str) -> str:
     return f"{start} {phrase(type_)} {end}"
 
 
+def called(owner: str) -> str:
+    """A relation in words, a concept by its name; what is neither as it is.
+
+    >>> called("/a/[/r/IsA/,/c/en/dog/,/c/en/pet/]"), called("/c/en/dog"), called("/a/[")
+    ('dog is a kind of pet', 'dog', '/a/[')
+    """
+    try:
+        if owner.startswith("/a/"):
+            type_, start, end = uri.parse_assertion(owner)
+            return sentence(uri.label(start), uri.label(type_), uri.label(end))
+        return (uri.label(owner) if owner.startswith("/c/") else "") or owner
+    except ValueError:
+        return owner
+
+
 def sense_of(concept: str) -> str:
     """What tells a concept from others of its name; English is not named.
 
@@ -87,5 +102,5 @@ def sense_of(concept: str) -> str:
     return ", ".join([*words, *(sense.split("/") if sense else ())])
 
 
-IN_TEMPLATES = {"phrase": phrase, "sections": SECTIONS, "sense_of": sense_of}
+IN_TEMPLATES = {"called": called, "phrase": phrase, "sections": SECTIONS, "sense_of": sense_of}
 """What the templates of concepts call."""
