@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,7 +14,7 @@ import pytest
 
 from tests.support.store_contract import relation, write
 from tools.add import Entity, Graph, Media
-from tools.graphs.reader import FIRST, Reader
+from tools.graphs.reader import FIRST, HEAVIEST, Reader
 from tools.media.credits import Credit
 from tools.sheets.concept import NEXT, concept, more
 from tools.sheets.credits import credits_of
@@ -358,6 +359,24 @@ class DataContract:
         assert (len(first.relations), len(seen), second.after) == (60, 101, "")
         assert seen == sorted(seen)
 
+    def test_a_type_begins_with_the_heaviest(
+        self, graph: Graph, reader: Reader, tmp_path: Path
+    ) -> None:
+        """As they were counted; who is gone since then is left out."""
+        write(graph, *crowd(100))  # type: ignore[arg-type]
+        counted = statistics.count(reader, tmp_path)
+        (share,) = (each for each in counted.types if each.type == "HasA")
+        assert len(share.heaviest) == HEAVIEST
+        gone = share._replace(heaviest=[*share.heaviest, "/a/[/r/HasA/,/c/en/x/,/c/en/y/]"])
+        page = type_page(reader, "HasA", replace(counted, types=[gone]))
+        weights = [each.relation.weight for each in page.heaviest]
+        assert [each.relation.uri for each in page.heaviest] == share.heaviest
+        assert weights == sorted(weights, reverse=True)
+        assert weights[-1] >= max(
+            each.relation.weight for each in page.relations if each not in page.heaviest
+        )
+        assert not type_page(reader, "HasA", counted, page.after).heaviest
+
     def test_a_shortest_path_is_found_either_way_round(self, reader: Reader) -> None:
         found = paths.paths(reader, "/c/en/pet", "/c/en/thunder")
         assert found is not None
@@ -643,6 +662,9 @@ class DataContract:
         assert (found.owners, found.files_an_owner, found.most_files) == (4, 1.75, 4)
         by_type = {each.type: each for each in found.types}
         assert by_type["IsA"].number == 7
+        is_a = [each for each in RELATIONS if each.type == "IsA"]
+        heaviest = [each.uri for each in sorted(is_a, key=lambda each: (-each.weight, each.uri))]
+        assert by_type["IsA"].heaviest == heaviest
         assert by_type["CapableOf"].covered["visual"] == 100.0
         assert found.most_degree == 3
         assert {each.name: each.number for each in found.degrees} == {"0": 3, "1": 11, "2-3": 3}

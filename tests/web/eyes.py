@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.browser import FLAGS
 from tests.support.browser import program as chromium
+from tests.support.needs import missing
 
 WITNESS = """window.violations = [];
 document.addEventListener('securitypolicyviolation',
@@ -95,7 +96,11 @@ class Eyes:
 @contextmanager
 def eyes() -> Iterator[Eyes]:
     path = chromium()
-    with sync_playwright() as playwright:
+    with ExitStack() as stack:
+        try:
+            playwright = stack.enter_context(sync_playwright())
+        except Exception as error:  # its own kind, whatever the program did not find
+            missing(f"Playwright does not start ({error}): apt-get install libatomic1")
         browser = playwright.chromium.launch(
             executable_path=path, args=ARGUMENTS, chromium_sandbox=False
         )

@@ -44,6 +44,17 @@ def test_the_token_becomes_a_cookie_that_stays_at_home(page: Served) -> None:
     assert page.ask("/", Cookie=cookie.partition(";")[0]).status == 200
 
 
+@pytest.mark.parametrize(
+    "other", ['a={"x": 1}', "a=x, y z", "nothing", "=1", "a:b=1", "path=/", 'a="', "caf\xe9=\xe9"]
+)
+def test_cookies_of_other_servers_lock_nobody_out(page: Served, other: str) -> None:
+    """A browser sends those of every port of this computer."""
+    cookie = cookie_of(page)
+    for both in (f"{other}; {cookie}", f"{cookie}; {other}"):
+        assert page.ask("/", Cookie=both).status == 200, both
+    assert page.ask("/", Cookie=other).status == 403
+
+
 def test_the_token_never_leads_elsewhere(page: Served) -> None:
     for path in ("//evil.example/", "/\\evil.example", "///evil.example/%2f.."):
         answer = page.ask(f"{path}?token={page.token}")
@@ -93,6 +104,7 @@ def test_every_answer_has_the_rules_for_browsers(page: Served) -> None:
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-dns-prefetch-control"] == "off"
         assert headers["cross-origin-opener-policy"] == "same-origin"
         assert "server" not in headers
 
@@ -139,9 +151,24 @@ def test_the_token_lies_in_a_file_of_its_owner_only(page: Served) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_page_is_served_where_no_token_can_be_written(
+    harvested: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of another user's harvest, for one."""
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / "serve-token").unlink(missing_ok=True)
+    (folder / "state" / "serve-token" / "in the way").mkdir(parents=True)
+    with served(folder) as page:
+        assert page.get("/").status == 200
+    assert "serve-token cannot be written" in caplog.text
+
+
 @pytest.mark.parametrize(
-    "address", ["https://h/x?key=SECRETWORD", "http://me:p/SECRETWORD@h/", "neo4j://SECRETWORD@h"]
-)
+    "address",
+    ["https://h/x?key=SECRETWORD", "http://me:p/SECRETWORD@h/", "neo4j://SECRETWORD@h",
+     "http://me:p,SECRETWORD@h/", "http://me:p'SECRETWORD@h", 'http://me:"SECRETWORD"@h',
+     "https://h/x?key=1,SECRETWORD", "https://h/x?key='SECRETWORD'&a=1"],
+)  # fmt: skip
 def test_a_secret_that_was_typed_is_not_shown(
     address: str, harvested: Path, tmp_path: Path
 ) -> None:
@@ -295,6 +322,19 @@ def test_a_body_that_is_too_long_is_refused(page: Served) -> None:
     body = "reason=" + "x" * 100_000
     said = page.ask("/act/retry", "POST", body, Authorization=f"Bearer {page.token}")
     assert said.status == 413
+
+
+def test_whoever_leaves_in_the_middle_is_no_mistake_of_ours(
+    page: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    host, _, port = page.netloc.partition(":")
+    head = f"POST /act/retry HTTP/1.1\r\nHost: {page.netloc}\r\nContent-Length: 9999\r\n"
+    with closing(socket.create_connection((host, int(port)), timeout=PATIENCE_S)) as leaving:
+        leaving.sendall(f"{head}Authorization: Bearer {page.token}\r\n\r\nabc".encode())
+        leaving.shutdown(socket.SHUT_WR)
+        assert all_of(leaving) == b""
+    wait_for(lambda: page.connections() == 0)
+    assert caplog.text == ""
 
 
 def test_a_body_that_never_ends_is_not_waited_for(

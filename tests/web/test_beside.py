@@ -20,6 +20,7 @@ def test_it_ends_with_the_harvest(tmp_path: Path) -> None:
         wait_for(lambda: page.get("/api/status").json["word"] == "running")
         values = {each["name"]: each for each in page.get("/api/settings").json["values"]}
         assert values["state"]["text"] == "state"
+        wait_for(lambda: page.get("/api/overview").json["pools"].get("finished"))  # else in vain
         assert page.ask("/act/stop", "POST", Authorization=f"Bearer {page.token}").status == 200
         harvest.communicate(timeout=PATIENCE_S)
         assert harvest.returncode == 0

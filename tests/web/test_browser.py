@@ -51,10 +51,12 @@ def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -
                 "data-last", last or "", timeout=WAIT_MS
             )
             assert see.locator("#curves canvas").count() == 1
+            expect(see).to_have_title(re.compile(r"^running · .*extend [\d.,]+/(s|min|h) · "))
             picture(see, "live", is_whole=False)
             see.click("#pause")
             expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
             expect(other.page.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
+            expect(other.page).to_have_title(re.compile("^paused · "))
             stands_still(see, tmp_path / "state")
             see.click("#resume")
             expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
@@ -66,6 +68,7 @@ def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -
             process.wait(PATIENCE_S)
             expect(see.locator("#word")).to_have_text("killed", timeout=5000)
             expect(other.page.locator("#word")).to_have_text("killed", timeout=5000)
+            expect(other.page).to_have_title("killed · the built-in sample · Sheaf")
             assert look.complaints() == other.complaints() == []
 
 
@@ -102,6 +105,24 @@ def test_retry_empties_a_reason(browser: Eyes, harvested: Path, tmp_path: Path) 
         by_keyboard(see, "Retry", "connection lost")
         expect(see.locator("#said")).to_contain_text("1 go back to work", timeout=WAIT_MS)
         expect(see.locator(".reasons li")).to_have_count(1, timeout=WAIT_MS)
+        assert look.complaints() == []
+
+
+def test_failures_are_sought_by_a_host(browser: Eyes, harvested: Path, tmp_path: Path) -> None:
+    """What is being typed stays while the page goes on."""
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("a.example: connection lost", "b.example: connection lost"))
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        see.goto(f"{page.address}/failed")
+        is_live(see)
+        see.locator("#filter input").fill("b.exam")
+        spoil(folder / "state", ("c.example: connection lost",))
+        expect(see.locator("#failed-number")).to_have_text("3", timeout=WAIT_MS)
+        expect(see.locator("#filter input")).to_have_value("b.exam")
+        see.locator("#filter input").press("Enter")
+        expect(see.locator("tbody tr")).to_have_count(1)
+        assert "b.example" in see.locator("tbody").inner_text()
         assert look.complaints() == []
 
 
@@ -213,6 +234,29 @@ def test_a_page_that_is_not_live_says_so_and_tries_again(browser: Eyes, page: Se
         assert next(answers, None) is None and "Too many" not in see.locator("main").inner_text()
 
 
+def test_a_title_in_the_background_goes_on(browser: Eyes, page: Served) -> None:
+    """A window that nobody sees gets no stream; its title is seen."""
+    answers = iter(['{"title": "killed · Sheaf"}', "", '{"title": "paused · Sheaf"}'])
+
+    def answer(route: Route) -> None:
+        text = next(answers)
+        route.fulfill(body=text, content_type="application/json") if text else route.abort()
+
+    with browser.looking(page.full) as look:
+        see = look.page
+        see.clock.install()
+        see.reload()
+        is_live(see)
+        see.route("**/api/status", answer)
+        see.evaluate(
+            "() => { Object.defineProperty(document, 'hidden', { value: true });"
+            " document.dispatchEvent(new Event('visibilitychange')); }"
+        )
+        for title in ("killed · Sheaf", "no connection · Sheaf", "paused · Sheaf"):
+            see.clock.fast_forward(10_000)
+            expect(see).to_have_title(title)
+
+
 def test_a_server_that_is_gone_is_said(browser: Eyes, harvested: Path) -> None:
     with served(harvested) as page:
         window = browser.looking(page.full)
@@ -221,5 +265,6 @@ def test_a_server_that_is_gone_is_said(browser: Eyes, harvested: Path) -> None:
         is_live(look.page)
     try:
         expect(look.page.locator("#lost")).to_be_visible(timeout=WAIT_MS)
+        expect(look.page).to_have_title("no connection · Sheaf")
     finally:
         window.__exit__(None, None, None)

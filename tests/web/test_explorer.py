@@ -51,20 +51,27 @@ def test_a_graph_that_was_replaced_is_the_one_that_is_shown(
         assert [each["name"] for each in found] == ["zebra"]
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (sqlite3.DatabaseError("database disk image is malformed"), "malformed"),
+        (TypeError("NoneType"), "TypeError"),
+    ],
+)
 def test_figures_that_cannot_be_counted_say_why(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    error: Exception, sentence: str, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And are not counted again until somebody wants them."""
     tries: list[int] = []
 
     def spoiled(*_: object) -> statistics.Statistics:
         tries.append(1)
-        raise sqlite3.DatabaseError("database disk image is malformed")
+        raise error
 
     monkeypatch.setattr(statistics, "count", spoiled)
     assert site.explorer.figures() is None
     wait_for(lambda: site.explorer.trouble)
-    assert "malformed" in site.explorer.trouble
+    assert sentence in site.explorer.trouble
     for _ in range(3):
         assert site.explorer.figures() is None
         assert not site.explorer.is_counting

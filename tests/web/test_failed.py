@@ -11,6 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.web.scene import Answer, Served, copied, served, spoil
+from tools.journal.reader import failures_at
+from tools.journal.reasons import Failures
 
 
 def retried(page: Served, reason: str) -> Answer:
@@ -40,6 +42,17 @@ def test_retry_of_a_reason_leaves_the_others(harvested: Path, tmp_path: Path) ->
         assert said.json["said"].startswith("1 go back to work")
         assert [each["number"] for each in groups_of(page)] == [2]
         assert retried(page, "nothing like that").status == 409
+
+
+def test_a_reason_is_retried_from_its_own_page(harvested: Path, tmp_path: Path) -> None:
+    """What is only a part of some reasons is none."""
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("HTTP 404 for a", "other"))
+    with served(folder) as page:
+        assert "Retry these" in page.get("/failed?reason=HTTP+404").text
+        assert "Retry these" not in page.get("/failed?reason=404").text
+    with served(folder, is_read_only=True) as page:
+        assert "Retry these" not in page.get("/failed?reason=HTTP+404").text
 
 
 def test_failed_ones_page_by_page(harvested: Path, tmp_path: Path) -> None:
@@ -73,6 +86,31 @@ def test_whoever_clicks_a_group_sees_what_was_counted(
         assert found(page, group) == [reason]
         assert retried(page, group).json["said"].startswith("1 go back to work")
         assert [each["reason_group"] for each in groups_of(page)] == ["quite another"]
+
+
+def test_only_pages_of_failures_go_through_them(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be a hundred thousand; and nobody is told of those that went back to work."""
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("one", "other"))
+    asked: list[Path] = []
+
+    def counted(file: Path) -> Failures:
+        asked.append(file)
+        return failures_at(file)
+
+    monkeypatch.setattr("tools.web.site.failures_at", counted)
+    with served(folder) as page:
+        pages = ("overview", "work", "runs", "settings", "log", "search", "status")
+        assert {page.get(f"/api/{each}").status for each in pages} == {200} and not asked
+        assert page.get("/api/overview").json["failed"] == 2
+        assert page.get("/api/failed").json["number"] == 2 and len(asked) == 1
+        by_reason = {"one": 1, "other": 1}
+        assert page.get("/api/history").json["failures"] == by_reason
+        assert retried(page, "one").status == 200
+        assert page.get("/api/failed").json["number"] == 1
+        assert page.get("/api/history").json["failures"] == {"other": 1}
 
 
 def test_without_a_reason_it_is_unknown(harvested: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Route
 
 from tests.support.store_contract import relation, write
-from tests.web.eyes import Eyes, picture
+from tests.web.eyes import HAS_BEGUN, Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
 from tools.add import Entity
 from tools.graphs.sqlite import SqliteGraph
@@ -167,6 +167,42 @@ def test_names_appear_while_one_types(shown: Served, browser: Eyes) -> None:
         assert look.complaints() == []
 
 
+def test_the_neighbourhood_is_a_list_in_words_too(shown: Served) -> None:
+    text = shown.get("/graph?concept=/c/en/dog").text
+    assert "<bdi>dog is capable of bark</bdi></a></li>" in text
+
+
+def test_what_was_typed_last_is_found(shown: Served, browser: Eyes) -> None:
+    """However late the answer to the beginning of it comes."""
+    held: list[Route] = []
+    with browser.looking(opened(shown, "/search")) as look:
+        look.page.clock.install()
+        look.page.goto(f"{shown.address}/search")
+        look.page.route("**/search/found?q=d", lambda route: held.append(route))
+        look.page.locator("#search").focus()
+        for letter in "dog":
+            look.page.keyboard.type(letter)
+            look.page.clock.run_for(1000)  # as if somebody stopped
+        wait_for(lambda: look.page.title() and held)  # it is asked something, so that it goes on
+        with look.page.expect_response("**/search/found?q=dog", timeout=10_000):
+            held[0].continue_()
+        assert look.complaints() == []
+
+
+def test_the_search_is_at_hand_on_every_page(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/")) as look:
+        for place in ("/", "/failed", "/media", "/stats", "/graph?concept=/c/en/dog"):
+            look.page.goto(shown.address + place)
+            look.page.wait_for_function(HAS_BEGUN)
+            look.page.keyboard.press("/")
+            look.page.keyboard.type("dog")
+            look.page.locator("#found a[href='/c/en/dog']").first.wait_for()
+            assert look.page.locator("[role=search]").count() == 1
+        look.page.keyboard.press("Enter")
+        look.page.wait_for_url("**/search?q=dog")
+        assert look.complaints() == []
+
+
 def test_a_concept_with_hostile_neighbours(shown: Served, browser: Eyes) -> None:
     with browser.looking(opened(shown, "/c/en/dog")) as look:
         texts = look.page.locator(".other").all_inner_texts()
@@ -234,18 +270,72 @@ def test_the_picture_grows_by_a_click_and_opens_by_two(shown: Served, browser: E
         other = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
         names = [each["uri"] for each in other[1:]]
         grows = next(each for each in names if _is_larger(shown, each, names))
+        stays = """() => { const it = picture.nodes().last();
+            it.emit('dragfree'); it.position({ x: 900, y: 700 });
+            picture.one('layoutstop', () => { window.isStill = true; });
+            return it.id(); }"""
+        dragged = look.page.evaluate(stays)
         look.page.evaluate("uri => { picture.getElementById(uri).emit('tap'); }", grows)
         look.page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
+        look.page.wait_for_function("() => window.isStill && !picture.nodes(':locked').length")
+        where = "uri => picture.getElementById(uri).position()"
+        assert look.page.evaluate(where, dragged) == {"x": 900, "y": 700}
         twice = "uri => { const it = picture.getElementById(uri); it.emit('tap'); it.emit('tap'); }"
         look.page.evaluate(twice, "/c/en/dog")
         look.page.wait_for_url("**/c/en/dog")
         assert look.complaints() == []
 
 
+def test_the_picture_shows_what_was_chosen_last(shown: Served, browser: Eyes) -> None:
+    """An answer to an earlier choice comes too late; one that does not come at all is said."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        look.page.locator("#picture[data-nodes]").wait_for()
+        look.page.route("**/api/graph?*", hold)
+        boxes = look.page.locator("#choices input[type=checkbox]")
+        last = boxes.nth(boxes.count() - 1).get_attribute("value")
+        for box in boxes.all()[:-1]:
+            box.evaluate("box => { box.checked = false; }")
+        boxes.first.check()
+        with look.page.expect_response("**/api/graph?*"):
+            boxes.first.uncheck()
+        with look.page.expect_response("**/api/graph?*") as late:
+            held[0].continue_()
+        late.value.finished()
+        look.page.evaluate("() => fetch('/api/status').then(answer => answer.json())")
+        types = "() => [...new Set(picture.edges().map(each => each.data('type')))]"
+        assert look.page.evaluate(types) == [last]
+        look.page.unroute("**/api/graph?*")
+        look.page.route("**/api/graph?*", lambda route: route.abort())
+        look.page.click("#again")
+        look.page.locator("#picture-said", has_text="cannot be shown now").wait_for()
+        assert not [each for each in look.complaints() if each.startswith("thrown")]
+
+
 def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:
     around = shown.get(f"/api/graph?{asked(concept=concept)}")
     nodes = around.json["around"]["nodes"]
     return any(each["uri"] not in (*known, "/c/en/dog") for each in nodes)
+
+
+@pytest.mark.parametrize("place", ["/media?kind=visual", "/c/en/dog"])
+def test_who_wants_no_motion_sees_none(shown: Served, browser: Eyes, place: str) -> None:
+    with browser.looking(opened(shown, place)) as look:
+        look.page.emulate_media(reduced_motion="reduce")
+        look.page.reload()
+        seen = look.page.locator("picture img").first
+        seen.scroll_into_view_if_needed()
+        look.page.wait_for_function("() => document.querySelector('picture img').currentSrc")
+        address = str(seen.evaluate("img => img.currentSrc")).removeprefix(shown.address)
+        assert address.startswith("/thumb/")
+        assert shown.get(address).headers["content-type"] == "image/webp"
+        assert look.complaints() == []
 
 
 def test_the_gallery_by_keyboard_alone(shown: Served, browser: Eyes) -> None:

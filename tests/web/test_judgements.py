@@ -145,6 +145,17 @@ def test_stats_as_json_and_as_tables(state: Path, capsys: pytest.CaptureFixture[
         assert word in text
 
 
+@pytest.mark.usefixtures("no_settings", "state")
+def test_what_a_table_leaves_out_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["stats"]) == 0
+    assert "more: see --json" not in capsys.readouterr().out
+    monkeypatch.setattr("tools.commands.stats.LONGEST", 1)
+    assert main(["stats"]) == 0
+    assert "more: see --json" in capsys.readouterr().out
+
+
 def test_stats_of_no_graph_say_so(here: Here) -> None:
     said = here("stats")
     assert said.startswith("2 ")

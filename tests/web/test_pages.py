@@ -10,6 +10,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -55,6 +56,20 @@ def test_overview(page: Served) -> None:
         first, *others = each["values"]
         assert first is None and len(others) == len(curves["times"]) - 1
         assert all(type(number) in (int, float) for number in others)
+
+
+def test_nobody_works_at_what_only_lies_ready(harvested: Path, tmp_path: Path) -> None:
+    """More is handed out than there are workers, so that none of them waits."""
+    folder = copied(harvested, tmp_path)
+    with closing(sqlite3.connect(folder / "state" / "pools.db")) as db, db:
+        counts = json.loads(db.execute("SELECT counts FROM tally").fetchone()[0])
+        counts |= {"on_extend": 40, "to_extend": 100}
+        db.execute("UPDATE tally SET counts = ?", (json.dumps(counts),))
+    with served(folder) as page, only_instance(folder / "state"):
+        extend = page.get("/api/overview").json["stages"][1]
+        assert (extend["at_work"], extend["waiting"], extend["workers"]) == (5, 135, 5)
+        busy = 'sheaf_workers{stage="extend",state="busy"} 5.0'
+        assert busy in page.get("/metrics").text
 
 
 def test_a_harvest_that_has_ended_says_so(page: Served) -> None:
@@ -255,6 +270,10 @@ EXPECTED = {
 }
 
 
+def bearer_of(page: Served) -> dict[str, str]:
+    return {"Authorization": f"Bearer {page.token}"}
+
+
 def a_page_of_a_crawl(page: Served) -> None:
     assert re.search(r'^sheaf_links_total{verdict="[^"]+"} \d', page.get("/metrics").text, re.M)
     found = page.get("/api/pages").json["found"]
@@ -265,6 +284,8 @@ def a_page_of_a_crawl(page: Served) -> None:
     policy = copy.headers["content-security-policy"]
     assert policy.startswith("sandbox;") and "allow-scripts" not in policy
     assert "<" in copy.text
+    alone = page.ask(f"/pages/copy?url={url}", Sec_Fetch_Dest="document", **bearer_of(page))
+    assert alone.status == 303 and alone.headers["location"] == f"/pages/page?url={quote(url, '')}"
     begins = found[0]["url"]
     assert page.get(f"/api/pages?q={begins}").json["found"][0]["url"] == begins
     after = page.get(f"/api/pages?after={begins}").json["found"]
@@ -293,9 +314,3 @@ def test_the_manual_names_every_metric(page: Served) -> None:
     text = (ROOT / "docs" / "serve.md").read_text("utf-8")
     families = re.findall(r"^# TYPE (\w+)", page.get("/metrics").text, re.MULTILINE)
     assert families and all(f"`{name}`" in text for name in families)
-
-
-def test_the_manual_names_every_address(page: Served) -> None:
-    text = (ROOT / "docs" / "serve.md").read_text("utf-8")
-    for address in page.get("/api/").json["api"]:
-        assert f"`{address}`" in text, address

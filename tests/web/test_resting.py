@@ -57,7 +57,8 @@ def is_named(page: Served, host: str) -> None:
 
     (seen,) = wait_for(resting)
     assert (seen["name"], seen["reason"]) == (host, "HTTP 429")
-    assert host in page.get("/").text and 'class="resting"' in page.get("/").text
+    text = page.get("/").text
+    assert host in text and 'class="resting"' in text and "<bdi>HTTP 429</bdi>" in text
     assert re.search(r'^sheaf_hosts{state="resting"} 1\.0$', page.get("/metrics").text, re.M)
 
 

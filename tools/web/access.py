@@ -12,7 +12,8 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
+
+from starlette.requests import cookie_parser
 
 HEADER = "x-sheaf-token"
 BEARER = "bearer "
@@ -66,11 +67,8 @@ class Access:
         return f"{self.name}={self.session}; HttpOnly; SameSite=Strict; Path=/{kind}"
 
     def _cookie(self, headers: Mapping[str, str]) -> str:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.name)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+        """Beside those of other servers of this computer, whatever these look like."""
+        return cookie_parser(headers.get("cookie", "")).get(self.name, "")
 
     def _derived(self, purpose: str) -> str:
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()

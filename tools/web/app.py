@@ -16,7 +16,7 @@ import orjson
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -28,6 +28,7 @@ from .access import Access
 from .actions import ACTIONS
 from .guard import Guard
 from .metrics import metrics_of
+from .openapi import ASKED, described
 from .overview import curves
 from .pages import PAGES, Page, shown_for
 from .site import Site
@@ -54,7 +55,8 @@ class Web:
             *(Route(f"/live/{page.name}", partial(self.live, page)) for page in PAGES),
             *(Route(f"/api/{page.name}", partial(self.json, page.data)) for page in PAGES),
             Route("/api/", self.index),
-            Route("/api/status", partial(self.json, lambda site, _: status_of(site)._asdict())),
+            Route("/api/openapi.json", partial(self.json, lambda site, _: described())),
+            Route("/api/status", partial(self.json, lambda site, _: status_of(site).data())),
             Route("/api/curves", partial(self.json, lambda site, _: curves(site))),
             Route("/api/history", self.history),
             Route("/metrics", self.metrics),
@@ -97,12 +99,11 @@ class Web:
     async def history(self, request: Request) -> Response:
         from ..reports.as_json import as_json as whole
 
-        text = await run_in_threadpool(lambda: whole(self.site.view()))
+        text = await run_in_threadpool(lambda: whole(self.site.whole_view()))
         return Response(text, media_type="application/json")
 
     async def index(self, request: Request) -> Response:
-        names = ("status", "curves", "history", *(page.name for page in PAGES))
-        return as_json({"api": [f"/api/{name}" for name in names]})
+        return as_json({"api": [each.path for each in ASKED if each.path.startswith("/api/")]})
 
     async def metrics(self, request: Request) -> Response:
         text, kind = await run_in_threadpool(metrics_of, self.site)
@@ -191,6 +192,8 @@ async def _form(request: Request) -> dict[str, str]:
                     raise HTTPException(413)
     except TimeoutError:
         raise HTTPException(408) from None
+    except ClientDisconnect:  # nobody is there to be told
+        raise HTTPException(400) from None
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
 
 

@@ -1,5 +1,7 @@
 """The addresses of a crawl's pages. A copy is shown as the server sent it, and can do nothing: no
-script of it runs, it asks for nothing, and it has no origin."""
+script of it runs, it asks for nothing, and it has no origin. It is shown within its page only: in a
+window of its own a browser would open connections to where its frames lead, before it refuses them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from .crawl import copy_of, one_page
@@ -38,7 +41,10 @@ def routes_of_crawl(web: Web) -> list[Route]:
     site = web.site
 
     async def copy(request: Request) -> Response:
-        found = await run_in_threadpool(copy_of, site, request.query_params.get("url", ""))
+        url = request.query_params.get("url", "")
+        if request.headers.get("sec-fetch-dest") == "document":
+            return RedirectResponse(f"/pages/page?{urlencode({'url': url})}", 303)
+        found = await run_in_threadpool(copy_of, site, url)
         if isinstance(found, str):
             return PlainTextResponse(found, headers=SANDBOX)
         kind = UNCLEAN.sub("", found.content_type)[:100]

@@ -7,6 +7,7 @@ one is let go. A server that is silent is asked by one at a time, and half of th
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +26,9 @@ from .data.statistics import Statistics
 
 if TYPE_CHECKING:
     from .site import Site
+
+
+logger = logging.getLogger(__name__)
 
 
 class Explorer:
@@ -129,14 +133,17 @@ class Explorer:
             self.trouble = ""
         except (HarvestError, OSError, sqlite3.Error) as error:
             self.trouble = str(error)
+        except Exception as error:  # else it would be counted again and again, whoever looks
+            logger.exception("the figures cannot be counted")
+            self.trouble = f"a mistake of ours, {type(error).__name__}: `serve` has written it down"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _or_close(reader: Reader, make: Callable[[], Sidecar]) -> Sidecar:

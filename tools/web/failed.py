@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..journal.reader import moment
-from ..journal.reasons import Group, group_of
+from ..journal.reasons import group_of
 from ..journal.schema import FAILED
 from .site import Site
 
@@ -32,12 +32,12 @@ class FailedUri(NamedTuple):
 
 
 def failed(site: Site) -> dict[str, Any]:
-    view = site.view()
-    named = [uri for each in view.seen.groups for uri, _ in each.examples]
+    view, groups = site.view(), site.failures().groups
+    named = [uri for each in groups for uri, _ in each.examples]
     return {
-        "groups": view.seen.groups,
+        "groups": groups,
         "names": dict(view.job.known_as(site.file, named)) if named else {},
-        "number": view.seen.pools.get("failed", 0),
+        "number": sum(each.number for each in groups),
     }
 
 
@@ -50,7 +50,12 @@ def failed_for(site: Site, text: str, after: int) -> dict[str, Any]:
         FailedUri(id_, uri, names.get(uri, uri), reason, attempts, pool.removeprefix("to_"))
         for id_, uri, reason, attempts, pool in rows[:PAGE]
     ]
-    return {"text": text, "found": found, "next": found[-1].id if len(rows) > PAGE else None}
+    return {
+        "text": text,
+        "is_group": is_known(site, text),
+        "found": found,
+        "next": found[-1].id if len(rows) > PAGE else None,
+    }
 
 
 def _rows(file: Path, texts: list[str], after: int) -> list[tuple[int, str, str, int, str]]:
@@ -61,12 +66,11 @@ def _rows(file: Path, texts: list[str], after: int) -> list[tuple[int, str, str,
 def texts_of(site: Site, group: str) -> list[str]:
     """By which texts all of a group's reasons are found, and hardly any others. None: it is no
     group, or one of so rare reasons that they are not read."""
-    reasons = [each for each in site.view().seen.failures if group_of(each) == group]
+    reasons = [each for each in site.failures().reasons if group_of(each) == group]
     if reasons and all(group in each for each in reasons):
         return [group]
     return reasons[:MOST_REASONS]
 
 
 def is_known(site: Site, group: str) -> bool:
-    groups: list[Group] = site.view().seen.groups
-    return any(each.reason_group == group for each in groups)
+    return any(each.reason_group == group for each in site.failures().groups)

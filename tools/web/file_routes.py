@@ -17,12 +17,12 @@ from starlette.routing import Route
 
 from ..errors import HarvestError
 from ..sheets.album import FILE_BYTES, PICTURES, NotShown, smaller
-from .data.media_file import Found, by_path
+from .data.media_file import Found, by_path, is_sha256
 from .site import Site
 
 HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-control": "no-cache"}
 SIDE = 320  # pixels of a small picture
-SMALL_BYTES = 40_000  # a file below that needs no smaller copy
+SMALL_BYTES = 40_000  # a picture below that needs no smaller copy; a gif would move
 KEPT = 512  # small pictures, some kilobytes each
 
 
@@ -39,7 +39,8 @@ def routes_of_files(site: Site) -> list[Route]:
             raise HTTPException(404)
         if seen := _seen(found, request):
             return seen
-        if found.bytes <= SMALL_BYTES or found.bytes > FILE_BYTES:
+        is_small = found.bytes <= SMALL_BYTES and found.file.media.kind != "visual"
+        if is_small or found.bytes > FILE_BYTES:
             return _whole(found)
         try:
             made = await run_in_threadpool(_small, found.place, found.file.media.sha256)
@@ -51,14 +52,15 @@ def routes_of_files(site: Site) -> list[Route]:
 
 
 def _headers(found: Found) -> dict[str, str]:
-    return HEADERS | {"etag": f'"{found.file.media.sha256}"'}
+    sha256 = found.file.media.sha256
+    return HEADERS | ({"etag": f'"{sha256}"'} if is_sha256(sha256) else {})
 
 
 def _seen(found: Found, request: Request) -> Response | None:
     """A browser that has it still need not be sent it again."""
     headers = _headers(found)
-    known = request.headers.get("if-none-match", "")
-    return Response(status_code=304, headers=headers) if headers["etag"] in known else None
+    mark, known = headers.get("etag"), request.headers.get("if-none-match", "")
+    return Response(status_code=304, headers=headers) if mark and mark in known else None
 
 
 def _whole(found: Found) -> Response:

@@ -14,7 +14,7 @@ from ..graphs.reader import FIRST, Key
 from ..media.credits import Credit
 from ..sheets.concept import concept, more, picture_of
 from ..sheets.credits import credits_of
-from ..sheets.wording import sentence
+from ..sheets.wording import called
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
 from .data.growing import TRAITS
@@ -152,7 +152,7 @@ def files(explorer: Explorer, query: Query) -> Found:
     return {
         "filter": filter_,
         "files": page.files,
-        "names": {each.owner: _called(each.owner) for each in page.files},
+        "names": {each.owner: called(each.owner) for each in page.files},
         "after": page.after,
         "facets": gallery.facets(explorer.sidecar, filter_),
         "judged": {each.media.sha256: _verdict(verdicts, each.media.sha256) for each in page.files},
@@ -175,18 +175,6 @@ def _page(
         so = [(each.line, sha) for sha, each in verdicts.items() if each.verdict == chosen]
         return gallery.judged_page(reader, sidecar, so[::-1], filter_, after)
     return gallery.page(reader, sidecar, filter_, after, verdicts if chosen else ())
-
-
-def _called(owner: str) -> str:
-    """
-    >>> _called("/a/[/r/IsA/,/c/en/dog/,/c/en/pet/]"), _called("/c/en/dog")
-    ('dog is a kind of pet', 'dog')
-    """
-    try:
-        type_, start, end = uri.parse_assertion(owner)
-    except ValueError:
-        return uri.label(owner)
-    return sentence(uri.label(start), uri.label(type_), uri.label(end))
 
 
 def _numbers(verdicts: Sequence[str]) -> dict[str, int]:

@@ -31,6 +31,7 @@ RULES = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
+    "x-dns-prefetch-control": "off",  # else the hosts that links lead to are looked up
 }
 STRANGER = (
     "This page is for whoever started it: open the address that was printed, with its token.\n"

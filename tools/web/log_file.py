@@ -54,8 +54,8 @@ def beginnings(file: Path, most: int = 20) -> list[Beginning]:
     for path in (file, *(file.with_name(f"{file.name}.{n}") for n in range(1, 6))):
         if len(found) < most:
             with suppress(OSError):  # not there, or no longer: it was renamed meanwhile
-                told = path.stat()
-                found += _begun_in(path, told.st_ino, told.st_size, told.st_mtime_ns)
+                status = path.stat()
+                found += _begun_in(path, status.st_ino, status.st_size, status.st_mtime_ns)
     return found[:most]
 
 

@@ -17,6 +17,7 @@ from ..errors import HarvestError
 from ..journal.pauses import slots_in
 from ..journal.reader import counts_in, moment
 from ..reports import rates
+from .overview import at_work_in
 from .site import Site
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Collector:
         yield in_pools(pools)
         yield workers(
             {
-                each: states(slots.get(each, 0), len(paused.get(each, ())), pools[f"on_{each}"])
+                each: states(slots.get(each, 0), len(paused.get(each, ())), at_work_in(view, each))
                 for each in stages
                 if view.running is not None and f"on_{each}" in pools
             }

@@ -38,9 +38,9 @@ def newest_files(folder: Path | None, most: int = MOST) -> list[NewFile]:
 
 def _read(line: bytes) -> NewFile | None:
     try:
-        told = orjson.loads(line)
-        path, owner, kind = (str(told[key]) for key in ("path", "owner", "kind"))
-        title, provider = str(told.get("title") or ""), str(told.get("provider") or "")
+        record = orjson.loads(line)
+        path, owner, kind = (str(record[key]) for key in ("path", "owner", "kind"))
+        title, provider = str(record.get("title") or ""), str(record.get("provider") or "")
         return NewFile(path, owner, kind, title, provider)
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return None

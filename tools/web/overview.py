@@ -13,12 +13,12 @@ from ..engine.panel import Panel
 from ..journal.pauses import slots_in
 from ..journal.sample import Sample
 from ..reports import rates
-from ..reports.text import series
+from ..reports.text import Shown, series
 from ..reports.view import SPANS, View
 from .site import Site
 
 MOST_HOSTS = 12
-MOST_POINTS, CLOSEST_S = 300, 0.5
+MOST_POINTS, CLOSEST_S, HOUR_S = 300, 0.5, 3600.0
 ERRORS = "failures"
 
 
@@ -78,14 +78,21 @@ def stages_of(view: View) -> list[StageSeen]:
             name,
             view.job.stage_titles.get(name, name),
             view.seen.done.get(name, 0),
-            pools.get(f"on_{name}", 0),
-            pools.get(f"to_{name}", 0),
+            at_work_in(view, name),
+            pools.get(f"to_{name}", 0) + pools.get(f"on_{name}", 0) - at_work_in(view, name),
             _pace(view, name),
             slots.get(name, 0),
             len(paused.get(name, ())),
         )
         for name in rates.stages(pools)
     ]
+
+
+def at_work_in(view: View, stage: str) -> int:
+    """Of what is handed out, as much as there is somebody for: the rest lies ready."""
+    handed_out = view.seen.pools.get(f"on_{stage}", 0)
+    places = slots_in(view.seen.facts).get(stage, handed_out)
+    return min(handed_out, places + sum(each.places for each in view.nodes))
 
 
 def _pace(view: View, stage: str) -> str:
@@ -101,13 +108,18 @@ def rates_of(view: View) -> list[RateSeen]:
     if len(course.samples) < 2:
         return []
     found = []
-    for title, value, is_known, shown in series(view):
+    for title, value, is_known, shown in measured(view):
         last = course.samples[-1]._replace(counts=view.seen.counts)
         rated = [course.rate(value, span, is_known) for span in SPANS.values()]
         is_bytes = shown is size
         texts = ["-" if r is None else f"{size(r)}/s" if is_bytes else pace(r) for r in rated]
         found.append(RateSeen(title, shown(value(last)), texts))
     return found
+
+
+def measured(view: View) -> list[tuple[str, rates.Value, bool, Shown]]:
+    """What is in curves and in the table beside them."""
+    return [*series(view), (ERRORS, rates.count_of("failed"), False, "{:,.0f}".format)]
 
 
 def hosts_of(view: View) -> list[HostSeen]:
@@ -143,15 +155,11 @@ def curves(site: Site) -> dict[str, Any]:
     """How much a second of everything that is counted, between samples; None where two runs meet.
     Times are those of the wall clock."""
     view = site.view()
-    samples = _thinned(view.course.samples[: view.course.known])
-    measured = [(title, value) for title, value, _, shown in series(view) if shown is not size]
-    failures: tuple[str, rates.Value] = (ERRORS, lambda sample: sample.counts.get("failed", 0))
+    samples = thinned(view.course.samples[: view.course.known])
+    drawn = [(title, value) for title, value, _, shown in measured(view) if shown is not size]
     return {
         "times": [round(each.time, 1) for each in samples],
-        "series": [
-            {"title": title, "values": _a_second(samples, value)}
-            for title, value in (*measured, failures)
-        ],
+        "series": [{"title": title, "values": _a_second(samples, value)} for title, value in drawn],
     }
 
 
@@ -165,16 +173,22 @@ def _a_second(samples: Sequence[Sample], value: rates.Value) -> list[float | Non
     return found
 
 
-def _thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Not more than can be seen, and none so close to the one before that chance alone speaks; the
-    last one stays."""
+def thinned(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """All of the last hour, which may be looked at alone, and of the time before it not more than
+    can be seen; none so close to the one before that chance alone speaks. The last one stays."""
     apart = [
         after
         for before, after in pairwise([None, *samples])
         if after is not None and not _is_close(before, after)
     ]
-    step = -(-len(apart) // MOST_POINTS) or 1
-    return apart[::-step][::-1]
+    hour = apart[-1].time - HOUR_S if apart else 0.0
+    recent = next((at for at, each in enumerate(apart) if each.time >= hour), 0)
+    return [*_some(apart[:recent]), *_some(apart[recent:])]
+
+
+def _some(samples: Sequence[Sample]) -> Sequence[Sample]:
+    step = -(-len(samples) // MOST_POINTS) or 1
+    return samples[::-step][::-1]
 
 
 def _is_close(before: Sample | None, after: Sample) -> bool:

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 
 from ..add import Media
 from ..sheets.concept import Group
+from ..sheets.environment import part_of_url
 from ..sheets.places import Places, Seen
 
 
@@ -17,11 +18,14 @@ class Live(Places):
     def small(self, media: Media) -> str:
         return f"/thumb/{quote(media.path)}"
 
+    def still(self, media: Media) -> str:
+        return self.small(media)
+
     def concept(self, uri: str) -> str:
-        return quote(uri)
+        return part_of_url(uri)
 
     def relation(self, uri: str) -> str:
-        return quote(uri)
+        return part_of_url(uri)
 
     def type(self, name: str) -> str:
         return f"/r/{quote(name)}"

@@ -86,12 +86,7 @@ class Books:
         self._examples.clear()
 
     def _take(self, line: bytes) -> None:
-        try:
-            told = orjson.loads(line)
-            refused = told["refused"]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return
-        for each in refused:
+        for owner, each in _refused_in(line):
             reason = reason_group(str(each.get("reason", "unknown")))
             if reason not in self._examples and len(self._examples) >= MOST_GROUPS:
                 reason = "other reasons"
@@ -99,7 +94,17 @@ class Books:
             examples = self._examples.setdefault(reason, [])
             if len(examples) < EXAMPLES:
                 kind, url = str(each.get("kind", "")), str(each.get("url", ""))
-                examples.append(Example(str(told["owner"]), kind, url, str(each.get("reason"))))
+                examples.append(Example(owner, kind, url, str(each.get("reason"))))
+
+
+def _refused_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Each with whom it was for; of a line that somebody spoilt nothing."""
+    try:
+        record = orjson.loads(line)
+        owner, refused = str(record["owner"]), list(record["refused"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return []
+    return [(owner, each) for each in refused if isinstance(each, dict)]
 
 
 def refused(site: Site) -> dict[str, Any]:

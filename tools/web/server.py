@@ -26,8 +26,10 @@ from .patience import Patience
 from .site import Site
 from .streams import Streams
 
+logger = logging.getLogger(__name__)
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-LONELY_S = 10.0  # so long the page tells that its harvest is dead, before it goes too
+LONELY_S = 10.0  # so long the page says that its harvest is dead, before it goes too
 END_S = 3
 MOST_CONNECTIONS = 1000
 TOKEN = "serve-token"  # noqa: S105  # the file's name
@@ -93,7 +95,7 @@ def _as_browsers_say(name: str, default: str) -> tuple[str, ...]:
 
 @dataclass
 class PageServer:
-    """One that is served; `beside` is the process that it tells of, if it is to go with it."""
+    """One that is served; `beside` is the process that it shows, if it is to go with it."""
 
     site: Site
     listening: Listening = field(default_factory=Listening)
@@ -178,22 +180,27 @@ def _server(site: Site, access: Access) -> Server:
 
 @contextmanager
 def _token_file(state: Path, token: str) -> Iterator[None]:
-    """For programs of whoever started it."""
+    """For programs of whoever started it; of a state that only others can write there is none."""
     file = state / TOKEN
-    if not state.is_dir():
-        yield
-        return
-    before = os.umask(0o077)
-    try:
-        write_whole(file, token.encode(), durable=False)
-    finally:
-        os.umask(before)
+    if state.is_dir():
+        _write_token(file, token)
     try:
         yield
     finally:
         with suppress(OSError):
             if file.read_text("utf-8") == token:  # else it is another's
                 file.unlink()
+
+
+def _write_token(file: Path, token: str) -> None:
+    before = os.umask(0o077)
+    try:
+        write_whole(file, token.encode(), durable=False)
+    except OSError as error:
+        why = error.strerror
+        logger.warning("%s cannot be written (%s): programs need the printed token", file, why)
+    finally:
+        os.umask(before)
 
 
 def _socket_file(path: Path) -> socket.socket:

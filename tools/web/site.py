@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ..base.seldom import Seldom
 from ..engine.job import Description
 from ..errors import HarvestError, StateDamaged
+from ..journal.reader import failures_at
+from ..journal.reasons import Failures
 from ..reports.view import STRANGER, View, view_of
 from .log_file import has_ended
 from .newest import NewFile, newest_files
@@ -52,14 +54,17 @@ class Site:
     _lock: Lock = field(default_factory=Lock)
     _view: View | None = None
     _until: float = 0.0
+    _changes: int = 0
     _stored: Seldom[Mapping[str, int] | None] = field(init=False)
     newest: Seldom[list[NewFile]] = field(init=False)
+    failures: Seldom[Failures] = field(init=False)
     _kept: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._stored = Seldom(self._ask_store, STORED_S)
         folder = getattr(self.sources.settings, "media", None)
         self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
+        self.forget()
 
     @cached_property
     def explorer(self) -> Explorer:
@@ -85,19 +90,29 @@ class Site:
         return self.sources.job_of(self.file) if self.file.exists() else STRANGER
 
     def view(self) -> View:
-        """Raises what a state that cannot be read raises."""
+        """Without failures, which have pages of their own. Raises what a state that cannot be
+        read raises."""
         stored = self._stored()  # not in the lock: a server may be slow to answer, or silent
         with self._lock:
             if self._view is None or time.monotonic() >= self._until:
                 if not self.file.exists():
                     raise StateDamaged(f"there is no harvest at {self.file} yet")
-                self._view = view_of(self.file, self.job, stored)
-                self._until = time.monotonic() + FRESH_S
+                changes = self._changes
+                self._view = view_of(self.file, self.job, stored, has_failures=False)
+                if changes == self._changes:  # else it may be of before the last one
+                    self._until = time.monotonic() + FRESH_S
             return self._view
 
+    def whole_view(self) -> View:
+        view, failures = self.view(), self.failures()
+        seen = view.seen._replace(failures=failures.reasons, groups=failures.groups)
+        return view._replace(seen=seen)
+
     def forget(self) -> None:
-        """Something was changed: the next look is a new one."""
+        """Something was changed: the next look is a new one, whatever is being looked at now."""
+        self._changes += 1
         self._until = 0.0
+        self.failures = Seldom(lambda: failures_at(self.file))
 
     def remembered(self, name: str, make: Callable[[], T]) -> T:
         """What a page keeps from one look to the next, made at the first."""

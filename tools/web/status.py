@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..base.text import ago, amount, date, duration, roughly
 from ..errors import HarvestError
 from ..journal import pauses
 from ..reports.view import View
+from .overview import stages_of
 from .site import Site
 
 Word = Literal["running", "paused", "waiting", "ended", "killed", "absent"]
@@ -23,6 +24,16 @@ class Status(NamedTuple):
     left: str = ""
     paused: str = ""  # which workers, if only some are
     can: tuple[str, ...] = ()
+    rates: str = ""  # of the stages that are at work
+
+    @property
+    def title(self) -> str:
+        """Of the window, for whoever looks at another one."""
+        return " · ".join(filter(None, (self.word, self.rates, self.world, "Sheaf")))
+
+    def data(self) -> dict[str, Any]:
+        """As programs get it."""
+        return {**self._asdict(), "title": self.title}
 
 
 def status_of(site: Site) -> Status:
@@ -40,6 +51,7 @@ def status_of(site: Site) -> Status:
         _left(view) if word in ("running", "paused") else "",
         pauses.spoken(view.paused_slots, pauses.slots_in(view.seen.facts)),
         () if site.sources.is_read_only else _can(view, word),
+        ", ".join(f"{each.name} {each.pace}" for each in stages_of(view) if each.pace),
     )
 
 

@@ -78,9 +78,11 @@ def latest(state: Path) -> Mapping[str, Judgement]:
     path = state / JUDGED
     try:
         facts = path.stat()
+        return _latest(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
     except FileNotFoundError:
         return {}
-    return _latest(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read: {error.strerror}") from error
 
 
 @lru_cache(maxsize=1)  # one harvest is looked at; what is newer than its mark is read once more
@@ -98,11 +100,7 @@ def bad(state: Path) -> frozenset[str]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, Verdict]]:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return
-    for number, line in enumerate(content.splitlines(), 1):
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             said = orjson.loads(line)
             sha256, verdict = said["sha256"], said["verdict"]

@@ -7,6 +7,7 @@ asker say; its type is the recorded one if it is one of our own list.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -34,9 +35,13 @@ def by_path(reader: Reader, folder: Path, path: str) -> Found | None:
     return None if file is None else _found(folder, file)
 
 
+def is_sha256(text: str) -> bool:
+    return _SHA256.fullmatch(text) is not None
+
+
 def records_of(reader: Reader, sidecar: Sidecar, sha256: str) -> list[File]:
     """Every record of these bytes: one file may show several concepts."""
-    if not _SHA256.fullmatch(sha256):
+    if not is_sha256(sha256):
         return []
     paths = "SELECT path FROM file WHERE hash = ? ORDER BY id LIMIT ?"
     rows = sidecar.rows(paths, hash_key(sha256), SAME_BEGINNING)
@@ -49,9 +54,10 @@ def _found(folder: Path, file: File) -> Found | None:
         root = folder.resolve()
         place = (root / file.media.path).resolve()
         facts = place.lstat()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # the last one for links in a circle
         return None
-    if not place.is_relative_to(root) or not stat.S_ISREG(facts.st_mode):
+    is_inside = place.is_relative_to(root) and stat.S_ISREG(facts.st_mode)
+    if not is_inside or not os.access(place, os.R_OK):
         return None
     mime = file.media.mime if file.media.mime in TYPES.get(file.media.kind, ()) else UNKNOWN_TYPE
     return Found(place, mime, facts.st_size, file)

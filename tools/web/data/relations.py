@@ -34,6 +34,7 @@ class TypePage(NamedTuple):
     phrase: str
     share: TypeShare | None  # as it was counted last; None if that was never done
     counted_at: str
+    heaviest: Sequence[Shown]  # of those that were counted, on the first page only
     relations: Sequence[Shown]
     after: str  # the key of the next page; empty at the end
 
@@ -48,11 +49,14 @@ def type_page(
 ) -> TypePage:
     found = reader.of_type(type_, PAGE, after)
     shares = statistics.types if statistics else ()
+    share = next((each for each in shares if each.type == type_), None)
+    heaviest = reader.relations_at(share.heaviest) if share and not after else {}
     return TypePage(
         type_,
         phrase(type_),
-        next((each for each in shares if each.type == type_), None),
+        share,
         statistics.time if statistics else "",
+        shown(reader, sorted(heaviest.values(), key=lambda each: (-each.weight, each.uri))),
         shown(reader, found),
         found[-1].uri if len(found) == PAGE else "",
     )

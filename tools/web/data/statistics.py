@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from sys import float_info
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -23,7 +24,7 @@ from ...media.credits import licence_name
 from .judgements import judged
 
 NAME = "stats.json"
-VERSION = 1
+VERSION = 2
 
 
 class Share(NamedTuple):
@@ -33,7 +34,8 @@ class Share(NamedTuple):
 
 
 class TypeShare(NamedTuple):
-    """The relations of a type; `covered` has the percentage with media, by kind and "any"."""
+    """The relations of a type; `covered` has the percentage with media, by kind and "any",
+    `heaviest` some URIs."""
 
     type: str
     number: int
@@ -42,6 +44,7 @@ class TypeShare(NamedTuple):
     mean_weight: float
     most_weight: float
     covered: Mapping[str, float]
+    heaviest: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +110,10 @@ def kept(state: Path) -> Statistics | None:
     """What was counted last; None if it never was, or by another version."""
     try:
         said = orjson.loads((state / NAME).read_bytes())
-        return _read(said) if said.pop("version") == VERSION else None
+        found = _read(said) if said.pop("version") == VERSION else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    return found if found is not None and _is(found, Statistics) else None
 
 
 def keep(statistics: Statistics, state: Path) -> None:
@@ -142,6 +146,25 @@ def _read(said: dict[str, Any]) -> Statistics:
             for name in ("concept_coverage", "relation_coverage")
         }
         | {"types": [TypeShare(**each) for each in said["types"]]}
+    )
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Whether what a file said is of the type that its place has.
+
+    >>> _is([Share("x", 1, 50)], Sequence[Share]), _is({"image": None}, Mapping[str, float])
+    (True, False)
+    """
+    if get_origin(hint) is Sequence:
+        return isinstance(value, list) and all(_is(each, get_args(hint)[0]) for each in value)
+    if get_origin(hint) is Mapping:
+        is_whole = isinstance(value, dict) and value.keys() >= {*KINDS, "any"}
+        return is_whole and all(_is(each, get_args(hint)[1]) for each in value.values())
+    if hint is float:
+        return isinstance(value, int | float)
+    fields = get_type_hints(hint)
+    return isinstance(value, hint) and all(
+        _is(getattr(value, name), fields[name]) for name in fields
     )
 
 
@@ -187,13 +210,23 @@ def _types(numbers: Numbers) -> list[TypeShare]:
             each.type,
             each.number,
             percent(each.number, numbers.counts.relations),
-            round(each.least_weight, 3),
-            round(each.mean_weight, 3),
-            round(each.most_weight, 3),
+            _finite(each.least_weight),
+            _finite(each.mean_weight),
+            _finite(each.most_weight),
             {kind: percent(getattr(each, f"with_{kind}"), each.number) for kind in (*KINDS, "any")},
+            each.heaviest,
         )
         for each in numbers.types
     ]
+
+
+def _finite(weight: float) -> float:
+    """JSON has no other numbers.
+
+    >>> _finite(2 / 3), _finite(float("inf")) > 1e308
+    (0.667, True)
+    """
+    return round(max(-float_info.max, min(weight, float_info.max)), 3)
 
 
 def _as_text(numbers: Mapping[int, int]) -> list[tuple[str, int]]:

@@ -15,22 +15,25 @@
 
   function make() {
     if (plot) plot.destroy();
+    place.replaceChildren();
     const lines = data.series.map((each, at) => ({
       label: each.title, stroke: colour(COLOURS[at % COLOURS.length]), width: 1.6,
-      dash: DASHES[at % DASHES.length], points: { show: false }, value: (_, value) => written(value),
+      dash: DASHES[(at + Math.floor(at / COLOURS.length)) % DASHES.length], points: { show: (drawn) => drawn.data[0].length < 3 }, value: (_, value) => written(value),
     }));
     plot = new uPlot({
       width: place.clientWidth, height: 240, series: [{ label: "time" }, ...lines],
       axes: [axis(), { ...axis(), size: 56, values: (_, all) => all.map((each) => `${each}/s`) }],
-      scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
+      scales: { x: { range: (_, low, high) => [seconds ? high - seconds : low, high] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
       cursor: { drag: { x: false, y: false } },
     }, shown(), place);
   }
 
+  // With the point before, where the first line begins: samples may lie further apart than a minute.
   function shown() {
     const first = seconds ? data.times[data.times.length - 1] - seconds : -Infinity;
-    const from = data.times.findIndex((each) => each >= first);
-    const cut = (all) => all.slice(Math.max(0, from));
+    const from = Math.max(0, data.times.findIndex((each) => each >= first) - 1);
+    const cut = (all) => all.slice(from);
+    box.dataset.shown = data.times.length - from;
     return [cut(data.times), ...data.series.map((each) => cut(each.values))];
   }
 

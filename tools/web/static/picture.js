@@ -6,7 +6,8 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!place || !window.cytoscape) return;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const pathOf = (path) => path.split("/").map(encodeURIComponent).join("/");
+  /* Two slashes at the beginning would name another host. */
+  const pathOf = (path) => path.split("/").map(encodeURIComponent).join("/").replace(/^\/\//, "/%2F");
   const cy = cytoscape({
     container: place,
     minZoom: 0.15, maxZoom: 4,
@@ -54,7 +55,11 @@ document.addEventListener("DOMContentLoaded", () => {
     cy.getElementById(around.centre).addClass("grown");
     const moved = { name: "cose", animate: !still, animationDuration: 500, randomize: false, nodeRepulsion: () => 400000,
       idealEdgeLength: () => 150, nodeOverlap: 40, gravity: 0.15, initialTemp: 60 };
-    cy.layout({ ...(isFirst ? { name: "preset" } : moved), fit: true, padding: 40 }).run();
+    const pinned = cy.nodes(".pinned");
+    const layout = cy.layout({ ...(isFirst ? { name: "preset" } : moved), fit: true, padding: 40 });
+    layout.one("layoutstop", () => pinned.unlock());  // else nobody could drag them again
+    pinned.lock();
+    layout.run();
     say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + leftOut(around));
     place.dataset.nodes = cy.nodes().length;
   };
@@ -63,15 +68,26 @@ document.addEventListener("DOMContentLoaded", () => {
     const on = boxes.filter((box) => box.checked);
     return on.length === boxes.length ? "" : on.map((box) => box.value).join(" ") || "-";
   };
+  const answerTo = async (asked) => {
+    try {
+      const answer = await fetch(`/api/graph?${asked}`);
+      return answer.ok ? (await answer.json()).around : null;
+    } catch {
+      return null;
+    }
+  };
+  let beginnings = 0;  // what was asked before the last one is for another choice
   const grow = async (concept) => {
+    const begun = beginnings;
     const asked = new URLSearchParams({ concept, types: types(), weight: form.elements.weight.value || "0",
       nodes: cy.nodes().empty() ? "24" : "10", known: cy.nodes().map((node) => node.id()).join(" ").slice(0, 6000) });
-    const answer = await fetch(`/api/graph?${asked}`);
-    if (!answer.ok) { say("It cannot be shown now."); return; }
-    add((await answer.json()).around);
+    const around = await answerTo(asked);
+    if (begun !== beginnings) return;
+    if (!around) { say("It cannot be shown now: try again."); return; }
+    add(around);
     cy.getElementById(place.dataset.concept).addClass("centre");
   };
-  const begin = () => { cy.elements().remove(); grow(place.dataset.concept); };
+  const begin = () => { beginnings += 1; cy.elements().remove(); grow(place.dataset.concept); };
   const save = (blob, name) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -109,6 +125,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif"><defs>${arrow}</defs>${lines.join("")}${dots.join("")}</svg>`;
   };
   let last = null;
+  cy.on("dragfree", "node", (event) => event.target.addClass("pinned"));
   cy.on("tap", "node", (event) => {
     const id = event.target.id();
     if (last && last.id === id && event.timeStamp - last.time < 400) { location.href = pathOf(id); return; }
