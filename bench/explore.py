@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from bench import explore_pages
 from bench.report import Bar, Row, Say
 from tools.add import Entity, Media, Relation, by_kind
 from tools.conceptnet.graph import open_reader
@@ -59,6 +60,7 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
                 yield answered(what, questions)
             say("counting")
             yield counted(reader, home)
+        yield from explore_pages.measured(home, concepts, scale, say)
 
 
 def make(path: Path, chance: random.Random, scale: float) -> list[str]:
@@ -153,30 +155,19 @@ def _timed(work: Callable[[], object], into: list[float]) -> object:
 
 Questions = Sequence[Callable[[], object]]
 
+TEXTS = ("b", "ba", "bab", "bado", "crowd", "ba ba", "ba b", "zzz", "犬", "babadobu k", "ka ke ki")
+FILTERS = (
+    Filter(), Filter(kind="audio"), Filter(kind="image", language="ja"), Filter(size="small"),
+    Filter(kind="visual", provider="giphy", licence="CC0 1.0", language="de", size="large"),
+    Filter(type="IsA"), Filter(type="-", licence="public domain"), Filter(provider="none"),
+    Filter(remark="-"),
+)  # fmt: skip
+
 
 def asked(
     reader: Reader, sidecar: Sidecar, concepts: Sequence[str], chance: random.Random, home: Path
 ) -> dict[str, Questions]:
     some = chance.sample(concepts, 40)
-    texts = [
-        "b",
-        "ba",
-        "bab",
-        "bado",
-        "crowd",
-        "ba ba",
-        "ba b",
-        "zzz",
-        "犬",
-        "babadobu k",
-        "ka ke ki",
-    ]
-    filters = [
-        Filter(), Filter(kind="audio"), Filter(kind="image", language="ja"), Filter(size="small"),
-        Filter(kind="visual", provider="giphy", licence="CC0 1.0", language="de", size="large"),
-        Filter(type="IsA"), Filter(type="-", licence="public domain"), Filter(provider="none"),
-        Filter(remark="-"),
-    ]  # fmt: skip
     deep = [
         f"{moment}.{chance.randrange(900_000)}"
         for moment in range(1_767_300_000, 1_769_400_000, 150_000)
@@ -184,8 +175,8 @@ def asked(
     some_files = gallery.page(reader, sidecar, Filter()).files
     pairs = [(chance.choice(concepts), chance.choice(concepts)) for _ in range(30)]
     return {
-        "search as you type": [partial(search.find, reader, sidecar, t) for t in texts],
-        "search in one language": [partial(search.find, reader, sidecar, t, ["ja"]) for t in texts],
+        "search as you type": [partial(search.find, reader, sidecar, t) for t in TEXTS],
+        "search in one language": [partial(search.find, reader, sidecar, t, ["ja"]) for t in TEXTS],
         "a concept": [partial(concept, reader, c) for c in some],
         "a concept of 100,000 relations": [partial(concept, reader, concepts[0])],
         "its next relations": [partial(more, reader, concepts[0], "IsA", True, FIRST)],
@@ -193,11 +184,11 @@ def asked(
         "that of 100,000 relations": [partial(neighbourhood, reader, concepts[0])],
         "a type of relations": [partial(type_page, reader, t, None) for t in TYPES],
         "paths between two": [partial(paths, reader, *p) for p in pairs],
-        "a page of the gallery": [partial(gallery.page, reader, sidecar, f) for f in filters],
+        "a page of the gallery": [partial(gallery.page, reader, sidecar, f) for f in FILTERS],
         "a page far in": [
-            partial(gallery.page, reader, sidecar, f, a) for f in filters for a in deep
+            partial(gallery.page, reader, sidecar, f, a) for f in FILTERS for a in deep
         ],
-        "counts for its filters": [partial(gallery.facets, sidecar, f) for f in filters],
+        "counts for its filters": [partial(gallery.facets, sidecar, f) for f in FILTERS],
         "a file by its hash": [
             partial(media_file.records_of, reader, sidecar, f.media.sha256) for f in some_files
         ],
