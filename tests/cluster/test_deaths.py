@@ -21,9 +21,10 @@ from tests.support.chance import any_seed
 from tools.base.resident import descendants
 from tools.cluster import crew
 from tools.cluster.executor import Away, ProcessExecutor
+from tools.engine.description import Description
 from tools.engine.executor import processes_of
 from tools.engine.harvest import Harvest
-from tools.engine.job import Description, Job
+from tools.engine.job import Job
 from tools.engine.marks import MOST
 from tools.engine.stage import Done, Found, Stage
 from tools.errors import Died, Unavailable

@@ -12,8 +12,9 @@ import pytest
 
 from tests.engine.test_marks import Lives, died_with, lives  # noqa: F401
 from tests.engine.test_monitor import Engine, EngineMaker, engine, names  # noqa: F401
+from tools.engine.description import Description
 from tools.engine.harvest import Harvest
-from tools.engine.job import Description, Job
+from tools.engine.job import Job
 from tools.engine.marks import MOST
 from tools.engine.pools import Pools
 from tools.engine.stage import Done, Found, Stage, Task

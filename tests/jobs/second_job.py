@@ -15,7 +15,8 @@ from threading import Event
 from typing import NamedTuple
 
 from tools.engine.committer import Store
-from tools.engine.job import Counted, Description, Job, Metric, Series
+from tools.engine.description import Description, Metric, Series
+from tools.engine.job import Counted, Job
 from tools.engine.panel import Panel
 from tools.engine.stage import Done, Found, Stage, Task
 from tools.errors import GiveUp, UsageError

@@ -15,7 +15,7 @@ import pytest
 
 from tests.jobs.second_job import FILE, totals_in
 from tests.support.command import run, says, start
-from tools.engine.job import Description
+from tools.engine.description import Description
 from tools.jobs import registry
 from tools.jobs.conceptnet_description import CONCEPTNET
 

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..base.extras import named
+from ..engine.description import Description, Metric
 from ..engine.harvest import Harvest
-from ..engine.job import Description, Metric
 from ..errors import UsageError
 from ..journal import timings
 from .settings import AssistSettings

@@ -11,7 +11,7 @@ from threading import Event
 from typing import NamedTuple
 
 from ..assist.inbox import request_shipping
-from ..engine.job import Description
+from ..engine.description import Description
 from ..engine.pools import Pools
 from ..errors import AlreadyRunning, HarvestError, NoRoom, Unreachable, UsageError
 from ..jobs.registry import DEFAULT, job_in, job_named

@@ -12,8 +12,8 @@ from threading import Event
 
 from ..assist.assistant import Assist
 from ..base.say import say
+from ..engine.description import Description
 from ..engine.harvest import Harvest
-from ..engine.job import Description
 from ..errors import StopHarvest
 from ..journal.snapshots import set_aside
 from ..settings import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.seldom import Seldom
-from ..engine.job import Description
+from ..engine.description import Description
 from ..errors import HarvestError, StateDamaged, Unavailable, Unreachable
 from ..jobs.registry import job_in
 from ..journal.check import inspect

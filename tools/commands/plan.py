@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from ..base.text import one_line
-from ..engine.job import Description
+from ..engine.description import Description
 from ..journal.holder import running
 from ..journal.reader import look
 from ..reports.progress import two_columns

@@ -21,9 +21,10 @@ from ..base import log
 from ..base.log import file_only
 from ..base.say import say
 from ..base.text import date
+from ..engine.description import Description
 from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
-from ..engine.job import Description, Job
+from ..engine.job import Job
 from ..errors import HarvestError, StateDamaged
 from ..journal.reader import Look, facts_in, look
 from ..journal.snapshots import remove_unfinished, restore

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..add import KINDS
 from ..base.say import say
 from ..conceptnet.graph import graph_counts
-from ..engine.job import Description, Job, Series
+from ..engine.description import Description, Series
+from ..engine.job import Job
 from ..engine.panel import Cell, Panel
 from ..engine.stage import Kind, Order, Stage
 from ..errors import UsageError

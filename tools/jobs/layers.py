@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from ..archive.origin import Origin
 from ..base.credentials import hidden
+from ..engine.description import Metric
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric
+from ..engine.job import Counted, Job
 from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..errors import HarvestError, NothingHarvested, StateDamaged, Unavailable

@@ -8,7 +8,8 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..engine.job import Job, Series
+from ..engine.description import Series
+from ..engine.job import Job
 from ..engine.panel import Panel
 from ..engine.stage import Stage
 from .named_description import NamedDescription

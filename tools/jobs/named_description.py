@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.job import Description
+from ..engine.description import Description
 from ..errors import UsageError
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from ..base.text import one_line
 from ..documents.address import DropParameters, lane_of
 from ..documents.scope import Scope
 from ..documents.traps import HostTraps
+from ..engine.description import Metric
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric
+from ..engine.job import Counted, Job
 from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..engine.stage import Stage, Task

@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..engine.job import Description, Job, Metric, Series
+from ..engine.description import Description, Metric, Series
+from ..engine.job import Job
 from ..engine.panel import Panel
 from ..engine.stage import Stage
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from ..engine.job import Description
+    from ..engine.description import Description
 
 DEFAULT = "conceptnet"
 """What is meant where no job is named."""
@@ -58,7 +58,7 @@ def job_of(facts: Mapping[str, str]) -> Description:
     name = facts.get("job", DEFAULT)
     if name in JOBS:
         return job_named(name)
-    from ..engine.job import Description
+    from ..engine.description import Description
 
     stranger = Description()
     stranger.name = name

@@ -16,8 +16,9 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from ..engine.description import Metric
 from ..engine.harvest import Harvest
-from ..engine.job import Counted, Job, Metric
+from ..engine.job import Counted, Job
 from ..engine.panel import Panel
 from ..engine.pools import Pools
 from ..engine.stage import Found, Stage, Task, Worker

@@ -9,7 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ..engine.job import Job, Pace, Series
+from ..engine.description import Pace, Series
+from ..engine.job import Job
 from ..engine.panel import Panel
 from ..engine.stage import Stage
 from .named_description import NamedDescription

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..base.text import clipped, date, duration, size
-from ..engine.job import Pace
+from ..engine.description import Pace
 from ..engine.panel import Panel
 from ..settings import Settings
 from ..structure.status import STATUSES, ExportSeen, exports_in, parsers_in, queues_in, statuses_in

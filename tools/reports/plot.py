@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..base import extras
 from ..base.files import whole_file
 from ..base.text import amount, date, duration
-from ..engine.job import Description
+from ..engine.description import Description
 from ..engine.panel import Panel
 from ..errors import UsageError
 from ..journal.sample import Sample

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..engine.job import Description
+from ..engine.description import Description
 from ..engine.panel import Panel
 from ..journal import facts, pauses
 from ..journal.at_work import AtWork, at_work_in

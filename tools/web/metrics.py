@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..assist.metrics import PREFIX, counted, family, free_room, in_pools, states, tasks, workers
 from ..base.extras import named
-from ..engine.job import Metric
+from ..engine.description import Metric
 from ..errors import HarvestError
 from ..journal.pauses import slots_in
 from ..journal.reader import counts_in, moment

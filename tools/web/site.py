@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.seldom import Seldom
-from ..engine.job import Description
+from ..engine.description import Description
 from ..errors import HarvestError, StateDamaged
 from ..journal.reader import failures_at
 from ..journal.reasons import Failures
