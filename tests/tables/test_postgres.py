@@ -6,10 +6,11 @@ import pytest
 
 from tests.support.postgres_server import PostgresServer
 from tests.tables.document_contract import DocumentContract
+from tests.tables.listing_contract import ListingContract
 from tests.tables.server_contract import ServerContract
 
 
-class TestPostgres(DocumentContract, ServerContract):
+class TestPostgres(ListingContract, DocumentContract, ServerContract):
     @pytest.fixture
     def server(self, postgres: PostgresServer) -> PostgresServer:
         return postgres

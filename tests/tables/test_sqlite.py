@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.tables.document_contract import DocumentContract
+from tests.tables.listing_contract import ListingContract
 from tests.tables.target_contract import TABLES, TargetContract, brought, product
 from tools.errors import StateDamaged, StopHarvest, UsageError
 from tools.tables.target import Target, open_target, visit_target
 
 
-class TestSqlite(DocumentContract, TargetContract):
+class TestSqlite(ListingContract, DocumentContract, TargetContract):
     @pytest.fixture
     def address(self) -> str:
         return "sqlite:shop.db"

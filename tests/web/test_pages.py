@@ -10,9 +10,6 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
-
-import pytest
 
 from tests.support.command import ROOT, run
 from tests.web.scene import (
@@ -244,52 +241,6 @@ def test_a_killed_harvest_is_dead_within_five_seconds(tmp_path: Path) -> None:
         process.wait(PATIENCE_S)
         wait_for(lambda: page.get("/api/status").json["word"] == "killed", 5.0)
         assert page.get("/api/work").json["at_work"] == []
-
-
-@pytest.mark.parametrize("job", ["pages", "layers", "structure"])
-def test_pages_of_other_jobs(job: str, tmp_path: Path) -> None:
-    """By the command itself, with what its user typed for the harvest."""
-    from tests.web.serving import serving
-
-    done = run("main.py", job, "--sample", "-q", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    state = next(tmp_path.glob(f"state-{job}/**/pools.db")).parent
-    with serving(tmp_path, "--state", state) as page:
-        for path in ("/", "/work", "/failed", "/details", "/runs", "/log", "/settings"):
-            assert page.get(path).status == 200, (path, page.get(path).text)
-        titles = [each["title"] for each in page.get("/api/details").json["panels"]]
-        assert EXPECTED[job] <= {*titles}, titles
-        if job == "pages":
-            a_page_of_a_crawl(page)
-
-
-EXPECTED = {
-    "pages": {"Pages by host", "Pages by depth", "Words"},
-    "layers": {"Depths", "Tables"},
-    "structure": {"Queues", "Documents by status"},
-}
-
-
-def bearer_of(page: Served) -> dict[str, str]:
-    return {"Authorization": f"Bearer {page.token}"}
-
-
-def a_page_of_a_crawl(page: Served) -> None:
-    assert re.search(r'^sheaf_links_total{verdict="[^"]+"} \d', page.get("/metrics").text, re.M)
-    found = page.get("/api/pages").json["found"]
-    url = next(each["url"] for each in found if each["words"])
-    assert page.get(f"/pages/page?url={url}").status == 200
-    assert page.get("/pages/page?url=nothing").status == 404
-    copy = page.get(f"/pages/copy?url={url}")
-    policy = copy.headers["content-security-policy"]
-    assert policy.startswith("sandbox;") and "allow-scripts" not in policy
-    assert "<" in copy.text
-    alone = page.ask(f"/pages/copy?url={url}", Sec_Fetch_Dest="document", **bearer_of(page))
-    assert alone.status == 303 and alone.headers["location"] == f"/pages/page?url={quote(url, '')}"
-    begins = found[0]["url"]
-    assert page.get(f"/api/pages?q={begins}").json["found"][0]["url"] == begins
-    after = page.get(f"/api/pages?after={begins}").json["found"]
-    assert after == found[1:]
 
 
 def test_templates_have_no_script_and_no_style_of_their_own() -> None:

@@ -101,6 +101,11 @@ class Description:
         not answer."""
         return None
 
+    def listing(self, settings: Any, table: str, after: str, most: int) -> Any:
+        """So many rows of a table of its store, behind a place (see `tables.listing`); None if it
+        has no such table. Raises what `stored` raises."""
+        return None
+
     def command_before(self, facts: Mapping[str, str]) -> str:
         """What its user typed, where a state of an older version has not written that down."""
         return self.name

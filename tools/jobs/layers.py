@@ -37,9 +37,9 @@ from ..tables.rows import TableCount
 from ..tables.target import Target, open_target
 from .layers_asking import asker_of, hosts_of, task_client
 from .layers_description import LAYERS
-from .layers_stored import DATABASE, TABLES
 from .layers_task import database_in, is_there, task_in
 from .layers_watch import Watch
+from .named_tables import DATABASE, TABLES
 from .ownership import ID, Past
 from .silent_hosts import left_alone, said_of
 

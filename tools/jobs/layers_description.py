@@ -65,12 +65,6 @@ class LayersDescription(NamedDescription):
 
         return details_of_task(settings)
 
-    def stored(self, settings: Settings) -> Mapping[str, int] | None:
-        from .layers_stored import counts_in
-
-        counts = counts_in(settings)
-        return None if counts is None else {name: each.rows for name, each in counts.items()}
-
     def arguments(self, parser: ArgumentParser) -> None:
         from .layers_arguments import add_task_flags
 

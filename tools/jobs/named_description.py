@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from ..tables.listing import Listing
 
 
 class NamedDescription(Description):
@@ -28,6 +29,21 @@ class NamedDescription(Description):
     def homes(self, settings: Settings) -> Sequence[Path]:
         pools = settings.pools_file.name
         return sorted(each.parent for each in self.folder(settings).glob(f"*/{pools}"))
+
+    def stored(self, settings: Settings) -> Mapping[str, int] | None:
+        from .named_tables import counts_of
+
+        counts = counts_of(settings, self._password_file(settings))
+        return None if counts is None else {name: each.rows for name, each in counts.items()}
+
+    def listing(self, settings: Settings, table: str, after: str, most: int) -> Listing | None:
+        from .named_tables import listing_in
+
+        return listing_in(settings, self._password_file(settings), table, after, most)
+
+    def _password_file(self, settings: Settings) -> Path | None:
+        file: Path | None = getattr(settings, self.name).password_file
+        return file
 
     def shipping(self, settings: Settings) -> object:
         raise UsageError(f"the job {self.name} has nothing to ship: its rows are in tables")

@@ -37,12 +37,12 @@ from ..structure.sources.open import Opener, open_source
 from ..structure.sources.source import Source
 from ..structure.status import create_view
 from ..structure.store import Store
+from .named_tables import DATABASE
 from .ownership import ID, Past
 from .structure_again import Again
 from .structure_declared import limits_of, structure_in
 from .structure_description import STRUCTURE
 from .structure_statuses import nothing_done
-from .structure_stored import DATABASE
 from .structure_tables import Tables, opened_tables
 from .structure_workers import Workers
 

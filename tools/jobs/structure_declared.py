@@ -104,6 +104,15 @@ def place_in(settings: Settings, export: Export) -> Place:
     return Place(said.url, settings.state, structure.password_file, said.password)
 
 
+def require_database(settings: Settings) -> None:
+    """Unreachable if a server does not answer."""
+    export = export_in(settings)
+    if export is not None and (place := place_in(settings, export)).is_server:
+        target = place.visited()
+        if target is not None:
+            target.close()
+
+
 def _check_place(place: Place, structure: Structure) -> None:
     """Rows and the record of what was done are never one file."""
     if not place.is_server:

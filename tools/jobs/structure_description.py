@@ -61,11 +61,6 @@ class StructureDescription(NamedDescription):
 
         return sources_in(file, uris)
 
-    def stored(self, settings: Settings) -> Mapping[str, int] | None:
-        from .structure_stored import rows_in
-
-        return rows_in(settings)
-
     def arguments(self, parser: ArgumentParser) -> None:
         from .structure_arguments import add_structure_flags, add_watch
 
@@ -111,7 +106,7 @@ class StructureDescription(NamedDescription):
     ) -> Job:
         """In a file of its own; whether the real place answers is asked too."""
         from .structure import opened
-        from .structure_stored import require_database
+        from .structure_declared import require_database
 
         require_database(settings)
         elsewhere = replace(scratch.structure, database="sqlite:rehearsal.db")

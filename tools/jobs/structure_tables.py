@@ -19,9 +19,9 @@ from ..structure.mapping import Export, never_matched
 from ..structure.store import Rowing
 from ..structure.walk import Walker
 from ..tables.rows import Extract, Problem
+from .named_tables import DATABASE, TABLES
 from .ownership import Past
 from .structure_declared import export_in, place_in, structure_in, tables_archived
-from .structure_stored import DATABASE, TABLES
 
 if TYPE_CHECKING:  # it takes SQLAlchemy with it
     from ..tables.target import Target

@@ -106,6 +106,10 @@ class Database(ABC):
 
     # --- names and types -------------------------------------------------------------------
 
+    def text_of(self, column: str, wanted: DataType) -> str:
+        """An expression of its text, where it is stored as something else."""
+        return column
+
     @property
     def dialect(self) -> Dialect:
         return self._reader.dialect

@@ -23,6 +23,7 @@ from ..errors import GiveUp, HarvestError, StateDamaged, StopHarvest, Unavailabl
 from .address import refuse_password
 from .copied import copied
 from .database import READERS, Among, Database
+from .datatype import DataType
 from .declared import Table
 
 CONNECT_S = 10
@@ -58,6 +59,9 @@ class PostgresDatabase(Database):
 
     def explained(self, error: Exception) -> Exception:
         return postgres_error(error, self.name) if isinstance(error, psycopg.Error) else error
+
+    def text_of(self, column: str, wanted: DataType) -> str:
+        return f"{column}::text" if wanted.kind == "json" else column
 
     def shape_index(self, index: Index) -> None:
         """One by hash takes texts of any length."""

@@ -26,6 +26,7 @@ from .database import Database
 from .datatype import DataType
 from .declared import Table
 from .exchange import replace_problems, replace_rows
+from .listing import Listing, listed
 from .replacement import Replacer
 from .rows import Brought, Extract, Problem, Replaced, TableCount, TooLong, Written
 from .schema import Schema
@@ -174,6 +175,12 @@ class Target:
         statement = f"SELECT COUNT(*), {', '.join(columns)} FROM {table_name}{some}"
         rows, *filled = db.exec_driver_sql(statement).one()
         return TableCount(rows, dict(zip(table.columns, filled, strict=True)))
+
+    def listing(self, name: str, after: str, most: int) -> Listing | None:
+        """So many rows of one of our tables, behind a place; None if there is none of that name."""
+        with self._database.reading() as db:
+            table = Schema(self._database, db).known().get(name)
+            return None if table is None else listed(self._database, db, table, after, most)
 
     def doubled(self, name: str) -> int:
         """How many rows of a table without a key are there from two sources or more."""

@@ -21,7 +21,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ..errors import HarvestError
+from ..errors import HarvestError, UsageError
 from ..sheets.document import STYLE
 from . import crawl_routes, file_routes, graph_routes
 from .access import Access
@@ -150,10 +150,11 @@ class Web:
     # --- going wrong -------------------------------------------------------------------------
 
     async def trouble(self, request: Request, error: Exception) -> Response:
-        """What a state that cannot be read says."""
+        """What a state that cannot be read says, or what is asked for and is not there."""
+        code = 404 if isinstance(error, UsageError) else 503
         if request.url.path.startswith("/api/"):
-            return as_json({"error": str(error)}, 503)
-        return _html(await run_in_threadpool(self._trouble, str(error)), 503)
+            return as_json({"error": str(error)}, code)
+        return _html(await run_in_threadpool(self._trouble, str(error)), code)
 
     def _trouble(self, sentence: str) -> str:
         values = {"sentence": sentence, "part": "trouble.html", "live": "", "query": {}}

@@ -96,6 +96,11 @@ ASKED = (
         {"q": "how their url begins", "after": "the url of the last one"},
     ),
     Address("/api/pages/page", "One page of a crawl", {"url": "of the page"}),
+    Address(
+        "/api/tables",
+        "The tables of a harvest, with the rows of one",
+        {"table": "its name; none is the first", "after": AFTER},
+    ),
     Address("/api/runs", "Runs, how they were begun, snapshots, each with what it changed"),
     Address("/api/log", "Lines of the log, the last first", {"level": "the least"}),
     Address("/api/settings", "Settings, each with its value and where that comes from"),

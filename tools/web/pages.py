@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..base.credentials import hidden
 from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
+from . import tables as filled
 from .explorer import Explorer
 from .site import Site
 
@@ -72,6 +73,10 @@ def crawled(site: Site, query: Query) -> dict[str, Any]:
     return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
 
 
+def tables(site: Site, query: Query) -> dict[str, Any]:
+    return filled.tables(site, query.get("table", ""), query.get("after", ""))
+
+
 def of_graph(data: Callable[[Explorer, Query], dict[str, Any]]) -> Data:
     return lambda site, query: data(site.explorer, query)
 
@@ -88,6 +93,7 @@ PAGES = (
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
+    Page("tables", "Tables", tables, is_live=False, jobs=("layers", "structure")),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),
     Page("log", "Log", log_lines),
     Page("settings", "Settings", settings, is_live=False),

@@ -1,0 +1,165 @@
+"""The live page over crawls, tasks and structures, as the command serves them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.command import run
+from tests.web.eyes import Eyes, picture
+from tests.web.scene import HOSTILE, Served
+from tests.web.serving import serving
+
+PANELS = {
+    "pages": {"Pages by host", "Pages by depth", "Words"},
+    "layers": {"Depths", "Tables"},
+    "structure": {"Queues", "Documents by status"},
+}
+MOST = 100
+Sampled = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
+    """The folder in which the sample of a job was harvested. Nobody changes it."""
+    there: dict[str, Path] = {}
+
+    def folder_of(job: str) -> Path:
+        if job not in there:
+            folder = tmp_path_factory.mktemp(job)
+            done = run("main.py", job, "--sample", "-q", cwd=folder)
+            assert done.returncode == 0, done.stderr
+            there[job] = folder
+        return there[job]
+
+    return folder_of
+
+
+@contextmanager
+def looking_at(folder: Path, job: str, name: str = "**") -> Iterator[Served]:
+    state = next(folder.glob(f"state-{job}/{name}/pools.db")).parent
+    with serving(folder, "--state", state) as page:
+        yield page
+
+
+@pytest.mark.parametrize("job", ["pages", "layers", "structure"])
+def test_pages_of_other_jobs(job: str, sampled: Sampled) -> None:
+    with looking_at(sampled(job), job) as page:
+        for path in ("/", "/work", "/failed", "/details", "/runs", "/log", "/settings"):
+            assert page.get(path).status == 200, (path, page.get(path).text)
+        titles = [each["title"] for each in page.get("/api/details").json["panels"]]
+        assert PANELS[job] <= {*titles}, titles
+        assert ("Tables</a>" in page.get("/").text) == (job != "pages")
+        if job == "pages":
+            a_page_of_a_crawl(page)
+
+
+def bearer_of(page: Served) -> dict[str, str]:
+    return {"Authorization": f"Bearer {page.token}"}
+
+
+def a_page_of_a_crawl(page: Served) -> None:
+    assert re.search(r'^sheaf_links_total{verdict="[^"]+"} \d', page.get("/metrics").text, re.M)
+    found = page.get("/api/pages").json["found"]
+    url = next(each["url"] for each in found if each["words"])
+    assert page.get(f"/pages/page?url={url}").status == 200
+    assert page.get("/pages/page?url=nothing").status == 404
+    copy = page.get(f"/pages/copy?url={url}")
+    policy = copy.headers["content-security-policy"]
+    assert policy.startswith("sandbox;") and "allow-scripts" not in policy
+    assert "<" in copy.text
+    alone = page.ask(f"/pages/copy?url={url}", Sec_Fetch_Dest="document", **bearer_of(page))
+    assert alone.status == 303 and alone.headers["location"] == f"/pages/page?url={quote(url, '')}"
+    begins = found[0]["url"]
+    assert page.get(f"/api/pages?q={begins}").json["found"][0]["url"] == begins
+    after = page.get(f"/api/pages?after={begins}").json["found"]
+    assert after == found[1:]
+
+
+@pytest.mark.parametrize("job", ["layers", "structure"])
+def test_tables_row_by_row(job: str, sampled: Sampled) -> None:
+    """Each row once, page by page, with what it is from; programs get the same."""
+    with looking_at(sampled(job), job) as page:
+        counts = page.get("/api/tables").json["tables"]
+        assert counts and any(counts.values())
+        for name, number in counts.items():
+            rows = all_rows(page, name)
+            assert len(rows) == number and all(row[-1] for row in rows), name
+        first = page.get("/api/tables").json
+        assert first["table"] == next(iter(counts)) and first["columns"][-1].startswith("_")
+        for name in counts:
+            answer = page.get(f"/tables?table={quote(name)}")
+            assert answer.status == 200 and 'class="cell' in answer.text, name
+
+
+def all_rows(page: Served, name: str) -> list[list[object]]:
+    rows: list[list[object]] = []
+    after: str | None = ""
+    while after is not None:
+        found = page.get(f"/api/tables?table={quote(name)}&after={quote(after, '')}").json
+        assert len(found["rows"]) <= MOST
+        rows, after = rows + found["rows"], found["next"]
+    return rows
+
+
+def test_a_table_that_is_not_of_this_harvest(sampled: Sampled) -> None:
+    with looking_at(sampled("layers"), "layers") as page:
+        counts = page.get("/api/tables").json["tables"]
+        for name in ("_tables", "nothing", "sqlite_master", "<script>"):
+            answer = page.get(f"/api/tables?table={quote(name)}")
+            assert answer.status == 404 and "has no table" in answer.json["error"]
+            assert all(each in answer.json["error"] for each in counts)
+        assert "<script>" not in page.get("/tables?table=<script>").text.partition("<main")[2]
+
+
+def test_no_table_yet(sampled: Sampled, tmp_path: Path) -> None:
+    """A state whose database is not there, as before the first row."""
+    folder = shutil.copytree(sampled("layers"), tmp_path / "copy")
+    for file in folder.glob("state-layers/shop/shop.db*"):
+        file.unlink()
+    with looking_at(folder, "layers", "shop") as page:
+        assert page.get("/api/tables").json["tables"] == {}
+        assert "No table has been made yet" in page.get("/tables").text
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (320, True)])
+def test_hostile_rows_are_text(
+    sampled: Sampled, tmp_path: Path, browser: Eyes, width: int, dark: bool
+) -> None:
+    folder = shutil.copytree(sampled("layers"), tmp_path / "copy")
+    add_hostile_rows(folder / "state-layers" / "shop" / "shop.db")
+    with looking_at(folder, "layers", "shop") as page:
+        with browser.looking(page.full, width, dark=dark) as look:
+            look.page.goto(f"{page.address}/tables?table=product")
+            shown = look.page.locator("td.cell bdi").all_inner_texts()
+            assert "<script>window.hacked=1</script>" in shown and "{{ 7 * 7 }}" in shown
+            assert look.page.evaluate("() => window.hacked") is None
+            wide = "() => document.documentElement.scrollWidth - window.innerWidth"
+            assert look.page.evaluate(wide) <= 0
+            picture(look.page, f"tables-{width}", is_whole=False)
+            look.page.get_by_role("link", name="The next ones").press("Enter")
+            look.page.wait_for_url("**after=**")
+            assert look.page.locator("tbody tr td").first.inner_text() == "!100"
+            assert look.complaints() == []
+        rows = all_rows(page, "product")
+        assert [row[0] for row in rows[:151]] == [key(number) for number in range(151)]
+
+
+def add_hostile_rows(database: Path) -> None:
+    """Before those that are there; the last of a page is one whose key is hostile."""
+    names = [HOSTILE[number % len(HOSTILE)] for number in range(151)]
+    rows = [(key(number), name, name, 1.5) for number, name in enumerate(names)]
+    with closing(sqlite3.connect(database)) as db, db:
+        columns = "sku, name, category, price"
+        db.executemany(f"INSERT INTO product ({columns}) VALUES (?, ?, ?, ?)", rows)
+
+
+def key(number: int) -> str:
+    return f"!{number:03}" + ("<&\"'犬\u202e%2F+" if number == MOST - 1 else "")

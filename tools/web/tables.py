@@ -1,0 +1,35 @@
+"""The tables that a job has filled: which there are, and the rows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import UsageError
+from .site import Site
+
+PAGE = 100
+
+
+def tables(site: Site, name: str, after: str) -> dict[str, Any]:
+    """The first one, if none is named."""
+    counts = _counts(site)
+    shown = name or next(iter(counts), "")
+    rows = site.job.listing(site.sources.settings, shown, after, PAGE) if shown else None
+    if name and rows is None:
+        raise UsageError(f"this harvest has no table {name!r}: {', '.join(counts) or 'none yet'}")
+    return {
+        "tables": counts,
+        "table": shown,
+        "columns": rows.columns if rows else (),
+        "rows": rows.rows if rows else (),
+        "next": rows.after if rows else None,
+    }
+
+
+def _counts(site: Site) -> Mapping[str, int]:
+    """As they are known; else the store is asked, and says why it does not answer."""
+    known = site.view().stored
+    if known is None:
+        known = site.job.stored(site.sources.settings)
+    return known or {}
