@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.test_limits import most_in_a_second
 from tests.support.cluster import Cluster
 from tests.support.command import run
 from tests.support.crawl import rows
@@ -225,6 +226,21 @@ def test_hosts_have_their_pauses_while_nodes_are_killed(
         assert "/3" not in paced.targets(NEXT)
         state = "SELECT state FROM pages WHERE url = ?"
         assert rows(cluster.home, state, f"{paced.lane(NEXT)}/3") == [(FAILED,)]
+
+
+LIMIT = 4
+
+
+def test_a_limit_of_the_user_is_one_for_all_nodes(cluster: Cluster) -> None:
+    links = [f"/{number}" for number in range(4 * LIMIT)]
+    with HostileSite() as limited:
+        limited.put_all({"/": page(*links)} | {each: page(text=each) for each in links})
+        cluster.rewrite(OWN + settings(f'[http.limits]\n"{limited.lane()}" = ["{LIMIT}/second"]\n'))
+        for node in NODES:
+            cluster.start_node(node)
+        assert cluster.run("--seed", limited.at("/"), "-q") == 0, cluster.log("coordinator")
+        assert {"/", *links} <= limited.targets().keys()
+        assert most_in_a_second([each.begun for each in limited.asked]) <= LIMIT * 1.1 + 1
 
 
 # --- what stays here ---------------------------------------------------------------------------

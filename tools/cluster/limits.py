@@ -7,10 +7,11 @@ whoever it was told, is not asked. Who has neither costs no question.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from threading import Event
 
 from ..errors import Unavailable
-from ..network.limits import Limits, OneTurn
+from ..network.limits import Limit, Limits, OneTurn
 from ..network.rests import Rests
 from .messages import Again, Answered, Ask, Back, Message, Pause, Permit, Refusal, Rested, Resting
 from .post import Post
@@ -87,6 +88,14 @@ class SharedLimits:
         self._limited = frozenset(limited)
         self._own = own
         self.rests = SharedRests(post)
+
+    @classmethod
+    def of(
+        cls, post: Post, limits: Mapping[str, Limit], per_node: Collection[str], stop: Event
+    ) -> SharedLimits:
+        """Turns are the coordinator's to grant, but for hosts that count each node alone."""
+        alone = {host: limits[host] for host in per_node if host in limits}
+        return cls(post, limits.keys() - alone.keys(), Limits(alone, stop, None) if alone else None)
 
     def take_turn(self, host: str) -> SharedTurn | OneTurn | None:
         self.rests.require_none(host)

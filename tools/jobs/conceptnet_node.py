@@ -36,7 +36,7 @@ from ..fetch import Fetcher
 from ..media.drafts import Drafts, draft_of
 from ..media.ledger import Ledger, node_harvest
 from ..network.client import Client
-from ..network.limits import Limits, merged
+from ..network.limits import merged
 from ..providers import catalogue
 from ..settings import Settings
 from .conceptnet import wanted_by
@@ -68,11 +68,9 @@ def _settings_of(name: str, setup: Mapping[str, Any], own: Settings) -> Settings
 
 
 def client_there(settings: Settings, post: Post, stop: Event) -> Client:
-    """Turns are the coordinator's to grant, but for hosts that count each node alone."""
-    limited = merged(catalogue.limits(settings.extend), settings.http.limits)
-    own = {host: limited.pop(host) for host in settings.cluster.per_node if host in limited}
-    alone = Limits(own, stop, None) if own else None
-    return client_of(settings, stop, kept=SharedLimits(post, limited, alone))
+    limits = merged(catalogue.limits(settings.extend), settings.http.limits)
+    kept = SharedLimits.of(post, limits, settings.cluster.per_node, stop)
+    return client_of(settings, stop, kept=kept)
 
 
 def staff_of(name: str, own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:

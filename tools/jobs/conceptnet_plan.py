@@ -51,7 +51,8 @@ def _source(settings: Settings, options: Namespace) -> str:
     if options.all:
         raise UsageError("--all needs a file: --source FILE")
     limits = merged({}, settings.http.limits)
-    return f"{settings.source} ({_spoken(limits.get(urlsplit(settings.source).hostname or ''))})"
+    limit = limits.get(urlsplit(settings.source).hostname or "", Limit())
+    return f"{settings.source} ({limit.spoken or 'no limit'})"
 
 
 def _few(names: Sequence[str]) -> str:
@@ -86,20 +87,9 @@ def _media(settings: Settings, is_sample: bool) -> Iterator[Row]:
     limits = merged(catalogue.limits(extend), settings.http.limits)
     for name in catalogue.usable(extend):
         hosts = catalogue.KNOWN[name].limits if name not in extend.servers else {}
-        texts = [f"{host} {_spoken(limits[host])}" for host in hosts if any(limits[host])]
+        texts = [f"{host} {limits[host].spoken}" for host in hosts if any(limits[host])]
         yield name, "; ".join(texts) or catalogue.base_of(name, extend)
 
 
 def _ground(ground: str) -> str:
     return "concepts and relations" if ground == "both" else ground
-
-
-def _spoken(limit: Limit | None) -> str:
-    """
-    >>> _spoken(Limit(("20/minute",), at_once=2)), _spoken(None)
-    ('20/minute, 2 at once', 'no limit')
-    """
-    if limit is None:
-        return "no limit"
-    at_once = () if limit.at_once is None else (f"{limit.at_once} at once",)
-    return ", ".join([*limit.rates, *at_once]) or "no limit"

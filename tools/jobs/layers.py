@@ -237,6 +237,9 @@ class LayersJob(Job):
     def hosts(self) -> Mapping[str, int]:
         return self._hosts.states()
 
+    def allowed(self) -> Mapping[str, str]:
+        return {"": self._hosts.spoken, **self.client.allowed}
+
     def resting(self) -> Sequence[Resting]:
         return left_alone(self._hosts)
 

@@ -30,7 +30,7 @@ from ..layers.catalogue import load_task
 from ..layers.kept import table_of
 from ..layers.task import Task
 from ..layers.visit import STAGE, Visit, Visited
-from ..network.limits import Limits, merged
+from ..network.limits import merged
 from ..settings import Settings
 from ..tables.declared import tables_of
 from ..tables.travelling import packed
@@ -48,7 +48,8 @@ def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeSt
     except UsageError as error:
         return NodeStaff(ThreadExecutor((), {}), {}, {}, codes={f"{STAGE} lacks": str(error)})
     opened = ExitStack()
-    kept = limits_there(settings, task, post, stop)
+    limits = merged({}, {**settings.http.limits, **task.limits.rates})
+    kept = SharedLimits.of(post, limits, settings.cluster.per_node, stop)
     client = task_client(settings, task, stop, kept=kept)
     opened.callback(client.close)
     hosts = NodeHosts(stop)
@@ -83,13 +84,6 @@ def own_task(folder: Path, name: str, only: list[str]) -> Task:
         if file is not None and place in Path(file).parents:
             del sys.modules[module]
     return part_of(load_task(folder, name), only)
-
-
-def limits_there(settings: Settings, task: Task, post: Post, stop: Event) -> SharedLimits:
-    """Turns are the coordinator's to grant, but for hosts that count each node alone."""
-    limited = merged({}, {**settings.http.limits, **task.limits.rates})
-    own = {host: limited.pop(host) for host in settings.cluster.per_node if host in limited}
-    return SharedLimits(post, limited, Limits(own, stop, None) if own else None)
 
 
 def visited_said(visited: Visited) -> dict[str, Any]:

@@ -192,6 +192,9 @@ class PagesJob(Job):
     def waits(self) -> str:
         return said_of(self._hosts.resting())
 
+    def allowed(self) -> Mapping[str, str]:
+        return {"": self._hosts.spoken, **self.client.allowed}
+
     def resting(self) -> Sequence[Resting]:
         return left_alone(self._hosts)
 

@@ -20,6 +20,7 @@ from ..documents.traps import HostTraps
 from ..engine.stage import Done, Task
 from ..errors import UsageError
 from ..network.hosts import Hosts
+from ..network.limits import Limits
 from ..pages.brought import Brought
 from ..pages.page import HostNews
 from ..pages.table import PageTable
@@ -52,13 +53,14 @@ def abroad_of(
     if crawl.world == SAMPLE:
         raise UsageError("the built-in site is on this computer alone: start it without --cluster")
     questions = Questions(table)
-    checks = Checks(Wishes.of(settings, drop), table)
+    checks, limits = Checks(Wishes.of(settings, drop), table), job.client.limits
     return Abroad(
         job.harvest_id,
         job.description.name,
         _setup_of(settings, crawl),
         {STAGE: DownloadCargo(checks, HostReports(hosts), questions, traps)},
-        traffic=job.client.traffic,
+        limits if isinstance(limits, Limits) else None,
+        job.client.traffic,
         questions=questions.all(),
         advice=_advice(settings),
     )
@@ -85,6 +87,7 @@ def _setup_of(settings: Settings, crawl: Crawl) -> dict[str, Any]:
         "trusted": sorted({*crawl.hosts}),
         "plain": sorted(crawl.plain),
         "extracts": bool(settings.pages.extract),
+        "per_node": sorted(settings.cluster.per_node),
     }
 
 

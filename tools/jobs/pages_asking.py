@@ -10,6 +10,7 @@ from typing import Protocol
 from ..documents.address import CLICKS, DEFAULT, SESSIONS, DropParameters
 from ..network.client import Client
 from ..network.hosts import Hosts
+from ..network.limits import KeptLimits
 from ..pages.analyse import Analyse
 from ..pages.download import Download, Wanted
 from ..pages.keeper import Keeper
@@ -43,12 +44,15 @@ def crawled_hosts(settings: Settings) -> Hosts:
     )
 
 
-def crawling_client(settings: Settings, trusted: Collection[str], stop: Event) -> Client:
-    """Hosts that the user named as seeds are trusted: they may be anywhere."""
+def crawling_client(
+    settings: Settings, trusted: Collection[str], stop: Event, kept: KeptLimits | None = None
+) -> Client:
+    """Hosts that the user named as seeds are trusted: they may be anywhere. `kept` are limits that
+    somebody else keeps."""
     pages, http = settings.pages, settings.http
     http = replace(http, connect_timeout_s=pages.connect_timeout_s)
     proxies = Proxies(settings.proxy.urls)
-    return Client(http, proxies, stop, pages.download_workers, trusted=trusted)
+    return Client(http, proxies, stop, pages.download_workers, trusted=trusted, kept=kept)
 
 
 def robots_of(

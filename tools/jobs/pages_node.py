@@ -14,6 +14,7 @@ from typing import Any
 from ..archive.travelling import answered_said
 from ..base.config import build
 from ..cluster.hosts import NodeHosts
+from ..cluster.limits import SharedLimits
 from ..cluster.messages import Welcome
 from ..cluster.post import Post
 from ..cluster.staff import NodeStaff
@@ -22,6 +23,7 @@ from ..documents.address import lane_of
 from ..engine.stage import Stage, Worker
 from ..engine.threads import ThreadExecutor
 from ..network.client import Client
+from ..network.limits import merged
 from ..pages.analyse import Analyse
 from ..pages.brought import Brought
 from ..pages.keeper import Keeper
@@ -38,7 +40,9 @@ from .pages_questions import AskedRules, AskedTable
 def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeStaff:
     setup = welcome.setup
     settings = _settings_of(setup, own)
-    hosts, client = NodeHosts(stop), crawling_client(settings, setup["trusted"], stop)
+    limits = merged({}, settings.http.limits)
+    kept = SharedLimits.of(post, limits, settings.cluster.per_node, stop)
+    hosts, client = NodeHosts(stop), crawling_client(settings, setup["trusted"], stop, kept)
     carrier = TravelCarrier(Luggage(setup["extracts"]).packed, hosts)
     download = worker_of(settings, client, hosts, AskedTable(post, stop), setup["plain"])
     stage = Stage(STAGE, settings.pages.download_workers, lane=lane_of)
@@ -47,6 +51,7 @@ def staff_of(own: Settings, welcome: Welcome, post: Post, stop: Event) -> NodeSt
         {STAGE: stage},
         {STAGE: carrier},
         client.traffic,
+        kept.rests,
         close=client.close,
     )
 
@@ -56,7 +61,8 @@ def _settings_of(setup: Mapping[str, Any], own: Settings) -> Settings:
     theirs = build(Settings(), setup["settings"])
     places = own.cluster.threads or theirs.pages.download_workers
     pages = replace(theirs.pages, download_workers=places)
-    return replace(own, http=theirs.http, pages=pages)
+    cluster = replace(own.cluster, per_node=tuple(setup["per_node"]))
+    return replace(own, http=theirs.http, pages=pages, cluster=cluster)
 
 
 def worker_of(

@@ -18,6 +18,7 @@ from queue import Empty, PriorityQueue
 from threading import Event, Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ..base.text import size
 from ..errors import Interrupted, Unavailable, UsageError
 from .budgets import DAY_S, Budgets
 from .guard import host_named
@@ -49,6 +50,16 @@ class Limit(NamedTuple):
     @property
     def most(self) -> int:
         return max(int(rate.partition("/")[0]) for rate in self.rates)
+
+    @property
+    def spoken(self) -> str:
+        """
+        >>> Limit(("20/minute",), at_once=2, bytes_per_s=5e5).spoken, Limit().spoken
+        ('20/minute, 2 at once, 500 kB/s', '')
+        """
+        at_once = () if self.at_once is None else (f"{self.at_once} at once",)
+        speed = () if self.bytes_per_s is None else (f"{size(self.bytes_per_s)}/s",)
+        return ", ".join([*self.rates, *at_once, *speed])
 
 
 def merged(limits: Mapping[str, Limit], rates: Mapping[str, tuple[str, ...]]) -> dict[str, Limit]:

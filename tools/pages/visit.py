@@ -80,17 +80,18 @@ class Visitor:
             headers["If-None-Match"] = known.etag
         if known is not None and known.last_modified:
             headers["If-Modified-Since"] = known.last_modified
-        self._hosts.asking(visit.lane)
         try:
-            response = self._client.ask(
-                "GET",
-                address,
-                headers=headers,
-                seconds=self._timeout_s,
-                most=most,
-                most_unpacked=most,
-                turn=visit.turn,
-            )
+            with self._client.turn(address):  # it may have to wait for that
+                self._hosts.asking(visit.lane)
+                response = self._client.ask(
+                    "GET",
+                    address,
+                    headers=headers,
+                    seconds=self._timeout_s,
+                    most=most,
+                    most_unpacked=most,
+                    turn=visit.turn,
+                )
         except NoAnswer as error:
             if visit.may_be_plain and error.why.is_network and address.startswith(SAFE):
                 return self._asked_plainly(visit, address, most, known)
