@@ -201,7 +201,7 @@ class Extender:
             return None
         except GiveUp as error:
             logger.debug("%s refuses %s: %s", provider.name, draft.owner, error)
-            draft.refuse(provider.name, kind, "", str(error))
+            draft.refuse(provider.name, kind, str(error))
             found = []
         draft.asked.append(f"{provider.name}/{kind}")
         if provider.is_link_only:
@@ -221,7 +221,7 @@ class Extender:
             self._log(offer, "kept as", media.path)
         except GiveUp as error:
             self._log(offer, "refused:", error)
-            draft.refuse(provider, kind, candidate.url, str(error))
+            draft.refuse(provider, kind, str(error), candidate)
         except NoRoom:
             draft.open.append(offer)
             raise

@@ -257,6 +257,8 @@ def test_offers_that_could_not_be_tried_are_refused_by_name_when_room_is_short(m
     assert names(found) == ["a"]
     urls = [each["url"] for each in found.search["refused"]]  # type: ignore[attr-defined]
     assert candidate("b").url in urls
+    last = found.search["refused"][-1]  # type: ignore[index]
+    assert (last["page"], last["license"]) == (candidate("b").page, candidate("b").license)
 
 
 def test_a_task_without_files_is_not_ended_early(make: Make) -> None:

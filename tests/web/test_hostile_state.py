@@ -15,6 +15,7 @@ import pytest
 
 from tests.web.eyes import Eyes, is_live
 from tests.web.scene import Served, copied, served, spoil
+from tools.journal.allowed import allowed_fact
 from tools.journal.at_work import AtWork, at_work_fact
 from tools.journal.instance import only_instance
 from tools.journal.nodes import Node, nodes_fact
@@ -40,6 +41,7 @@ def poisoned(state: Path) -> None:
         **nodes_fact(pid, [node]),
         **processes_fact(pid, [Process(BAD, now, 1, 1, 1, 1, now, BAD)]),
         **rests_fact(pid, [Resting(BAD, now + 999, BAD)]),
+        **allowed_fact({f"h{BAD}": BAD, "": BAD}),
         **at_work_fact(pid, [AtWork(BAD, BAD, f"/c/en/{BAD}", 1, 1, now)]),
     }
     with closing(sqlite3.connect(state / "pools.db")) as db, db:
@@ -56,7 +58,8 @@ def poisoned(state: Path) -> None:
 def hostile(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = copied(harvested, tmp_path_factory.mktemp("hostile"))
     poisoned(folder / "state")
-    refused = {"provider": BAD, "kind": BAD, "url": BAD, "reason": BAD}
+    refused = {"provider": BAD, "kind": BAD, "url": BAD, "reason": BAD, "license": BAD}
+    refused["page"] = f"javascript:{BAD}"
     line = json.dumps({"owner": BAD, "refused": [refused]}) + "\n"
     with (folder / "m" / "SEARCHES.jsonl").open("a", encoding="utf-8") as books:
         books.write(line)

@@ -25,6 +25,7 @@ from tests.web.scene import (
 )
 from tools.journal.instance import only_instance
 from tools.journal.nodes import Node, nodes_fact
+from tools.media.credits import licence_name
 from tools.web.pages import PAGES
 from tools.web.runs import MOST_COPIES
 
@@ -152,6 +153,9 @@ def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
     text = (harvested / "m" / "SEARCHES.jsonl").read_text()
     assert seen["number"] == text.count('"reason":') > 0
     assert seen["groups"][0]["reason"] == "HTTP 404"
+    example = seen["groups"][0]["examples"][0]
+    assert example["page"].startswith("http") and example["license"] and example["url"]
+    assert licence_name(example["license"]) in page.get("/refused").text
 
 
 def test_refused_files_are_read_on(harvested: Path, tmp_path: Path) -> None:

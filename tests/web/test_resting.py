@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,17 @@ from tests.web.serving import serving
 from tools.journal.rests import MOST, Resting, rests_fact, rests_in
 from tools.network import server
 from tools.network.reply import Reply, html_error
+
+
+class Endless(server.Handler):
+    """Each page leads to ten others."""
+
+    def answer(self, path: str, query: Mapping[str, str]) -> Reply:
+        if path == "/robots.txt":
+            return html_error(404, "none")
+        links = "".join(f'<a href="{path.rstrip("/")}/{number}">more</a>' for number in range(10))
+        body = f"<!doctype html><title>{path}</title>{links}"
+        return Reply(200, body.encode(), "text/html; charset=utf-8")
 
 
 class Busy(server.Handler):
@@ -57,6 +69,7 @@ def is_named(page: Served, host: str) -> None:
 
     (seen,) = wait_for(resting)
     assert (seen["name"], seen["reason"]) == (host, "HTTP 429")
+    assert "1 at once" in str(seen["allowed"]) and "s between two" in str(seen["allowed"])
     text = page.get("/").text
     assert host in text and 'class="resting"' in text and "<bdi>HTTP 429</bdi>" in text
     assert re.search(r'^sheaf_hosts{state="resting"} 1\.0$', page.get("/metrics").text, re.M)
@@ -67,3 +80,29 @@ def test_of_very_many_the_first_are_named() -> None:
     fact = rests_fact(7, many)
     assert rests_in(fact, 7) == many[:MOST]
     assert max(map(len, fact.values())) < 20_000
+
+
+def test_how_often_a_host_is_asked_and_may_be(tmp_path: Path) -> None:
+    with server.Serving(server.Server(("127.0.0.1", 0), Endless), "endless") as site:
+        host = site.url.removeprefix("http://")
+        limits = f'[http.limits]\n"{host}" = ["5/second"]\n'
+        (tmp_path / "sheaf.toml").write_text(limits, encoding="utf-8")
+        with start_in(
+            tmp_path, "main.py", "pages", "--seed", site.url, "--delay", "0", "-q"
+        ) as crawl:
+            try:
+                file = wait_for(lambda: next(tmp_path.glob("state-pages/**/pools.db"), None))
+                with serving(tmp_path, "--state", file.parent) as page:
+                    seen = wait_for(lambda: asked(page))
+                    assert (seen["name"], seen["allowed"]) == (host, "5/second")
+                    number = re.fullmatch(r"(\d+\.\d)/s", seen["pace"])
+                    assert number and 0 < float(number[1]) <= 6
+                    assert "<td>5/second</td>" in page.get("/").text
+            finally:
+                crawl.terminate()
+                crawl.communicate(timeout=PATIENCE_S)
+
+
+def asked(page: Served) -> Any:
+    """The host, when it is known how fast it is asked."""
+    return next((each for each in page.get("/api/overview").json["hosts"] if each["pace"]), None)

@@ -32,10 +32,12 @@ def spoilt(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def test_a_spoilt_line_of_the_books_harms_no_other(spoilt: Served, line: str) -> None:
     before = spoilt.get("/api/refused").json["number"]
     refused = {"provider": "p", "kind": "image", "url": "u", "reason": "too small"}
+    refused["page"] = "https://example.org/wiki/dog"
     whole = json.dumps({"owner": "/c/en/dog", "refused": [refused]})
     with (spoilt.state.parent / "m" / "SEARCHES.jsonl").open("a", encoding="utf-8") as books:
         books.write(f"{line}\n{whole}\n")
-    assert spoilt.get("/refused").status == 200
+    shown = spoilt.get("/refused")
+    assert shown.status == 200 and 'href="https://example.org/wiki/dog"' in shown.text
     assert spoilt.get("/api/refused").json["number"] == before + 1
 
 

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from ..errors import Fatal, UsageError
+from ..journal.allowed import allowed_fact
 from ..journal.facts import NOTHING_YET, PAUSED, next_round_of, pause_of
 from ..journal.instance import SIGNALS
 from ..journal.pauses import Paused, paused_fact, slots_fact
@@ -206,7 +207,8 @@ class Harvest:
         new = {**self.job.identity(), **self.job.choices()}
         new = {key: value for key, value in new.items() if key not in known}
         slots = slots_fact({each.stage.name: each.stage.workers for each in self.monitors})
-        self.pools.remember(new | slots | NOTHING_YET)  # one that was killed may have made some
+        allowed = allowed_fact(self.job.allowed())
+        self.pools.remember(new | slots | allowed | NOTHING_YET)  # a killed one may have made some
 
     # --- notes -----------------------------------------------------------------------------
 

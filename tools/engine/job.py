@@ -134,6 +134,10 @@ class Job:
         """Its own that counts do not tell, by name; one that ends with _total only ever grows."""
         return {}
 
+    def allowed(self) -> Mapping[str, str]:
+        """What each host is asked at most, in words; every other one as it is said for ""."""
+        return {} if self.client is None else self.client.allowed
+
     def hosts(self) -> Mapping[str, int]:
         """How many of those it is polite to by itself are busy, waiting, resting."""
         return {}

@@ -12,12 +12,12 @@ SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
 NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
 PROCESSES = "processes"  # see `processes`
 NODES = "nodes"  # see `nodes`
-RESTS, AT_WORK = "rests", "at_work"  # see the modules of these names
+RESTS, AT_WORK, ALLOWED = "rests", "at_work", "allowed"  # see the modules of these names
 NOTHING_YET = dict.fromkeys(
     (PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, NODES, RESTS, AT_WORK), ""
 )
 """Of a process that has just begun; the one before it may have been killed."""
-HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS)
+HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS, ALLOWED)
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 

@@ -69,16 +69,23 @@ class Draft:
     def open_of(self, kind: str) -> list[Offer]:
         return [each for each in self.open if each.kind == kind]
 
-    def refuse(self, provider: str, kind: str, url: str, reason: str) -> None:
-        self.refused.append({"provider": provider, "kind": kind, "url": url, "reason": reason})
+    def refuse(
+        self, provider: str, kind: str, reason: str, candidate: Candidate | None = None
+    ) -> None:
+        """A file, or whatever its provider might have offered."""
+        url = candidate.url if candidate else ""
+        said = {"provider": provider, "kind": kind, "url": url, "reason": reason}
+        if candidate:
+            said |= {"page": candidate.page, "license": candidate.license}
+        self.refused.append(said)
 
     def close(self, unanswered: Mapping[str, str]) -> None:
         """Nothing more is tried. By kind, why nobody was asked, or not all that was offered."""
         for kind, reason in unanswered.items():
             if not self.open_of(kind):
-                self.refuse("", kind, "", reason)
+                self.refuse("", kind, reason)
         for provider, kind, candidate in self.open:
-            self.refuse(provider, kind, candidate.url, unanswered.get(kind, "not needed"))
+            self.refuse(provider, kind, unanswered.get(kind, "not needed"), candidate)
         self.open.clear()
 
     def link(self, provider: str, kind: str, found: Sequence[Candidate]) -> None:

@@ -82,8 +82,9 @@ class Client:
         self._stop = stop
         self._guard = Guard({*trusted, *settings.private_hosts})
         self._adapter = DeadlineAdapter(connections, self._guard, hosts)
-        own = kept or Limits(merged(limits, settings.limits), stop, budgets)
-        self._limits: KeptLimits = own
+        known = merged(limits, settings.limits)
+        self._limits: KeptLimits = kept or Limits(known, stop, budgets)
+        self.allowed = {host: limit.spoken for host, limit in known.items() if any(limit)}
         self._headers = {
             "User-Agent": user_agent(settings.contact),
             "Accept-Encoding": "gzip, deflate",

@@ -170,6 +170,15 @@ class Hosts:
 
     # ---- for those who look on
 
+    @property
+    def spoken(self) -> str:
+        """What each of them is asked at most, if its robots.txt asks for no more patience.
+
+        >>> Hosts(1.0, 1.0, 2, 60.0).spoken
+        '2 at once, 1 s between two'
+        """
+        return f"{self._per_host} at once, {self._delay:g} s between two"
+
     def resting(self) -> list[tuple[str, float, str]]:
         """Who is left alone until when, and why; the first to come back first."""
         now = self._clock()

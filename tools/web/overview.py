@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from shutil import disk_usage
@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from ..base.text import pace, size
 from ..engine.panel import Panel
+from ..journal.allowed import allowed_in
 from ..journal.pauses import slots_in
 from ..journal.sample import Sample
 from ..reports import rates
 from ..reports.text import Shown, series
 from ..reports.view import SPANS, View
+from .paces import Paces
 from .site import Site
 
 MOST_HOSTS = 12
@@ -46,8 +48,12 @@ class RateSeen(NamedTuple):
 
 
 class HostSeen(NamedTuple):
+    """`allowed` is what it is asked at most, in words."""
+
     name: str
     requests: int
+    pace: str
+    allowed: str
     bytes: int
     rests_until: float | None
     reason: str
@@ -60,7 +66,7 @@ def overview(site: Site) -> dict[str, Any]:
         "spans": list(SPANS),
         "rates": rates_of(view),
         "pools": view.seen.pools,
-        "hosts": hosts_of(view)[:MOST_HOSTS],
+        "hosts": hosts_of(view, site.remembered("paces", Paces))[:MOST_HOSTS],
         "hosts_in_all": len(view.seen.assist.hosts),
         "panels": shown_panels(view),
         "newest": site.newest(),
@@ -122,14 +128,17 @@ def measured(view: View) -> list[tuple[str, rates.Value, bool, Shown]]:
     return [*series(view), (ERRORS, rates.count_of("failed"), False, "{:,.0f}".format)]
 
 
-def hosts_of(view: View) -> list[HostSeen]:
+def hosts_of(view: View, paces: Paces) -> list[HostSeen]:
     """The most asked ones first, but before them whoever is left alone."""
-    resting = {each.name: each for each in view.rests}
+    resting, allowed = {each.name: each for each in view.rests}, allowed_in(view.seen.facts)
     known = {name: (0, 0) for name in resting} | view.seen.assist.hosts
+    rates = _host_rates(view, paces)
     found = [
         HostSeen(
             name,
             requests,
+            pace(rates[name]) if name in rates else "",
+            allowed.get(name, allowed.get("", "")),
             received,
             resting[name].until if name in resting else None,
             resting[name].reason if name in resting else "",
@@ -137,6 +146,14 @@ def hosts_of(view: View) -> list[HostSeen]:
         for name, (requests, received) in known.items()
     ]
     return sorted(found, key=lambda each: (each.rests_until is None, -each.requests, each.name))
+
+
+def _host_rates(view: View, paces: Paces) -> Mapping[str, float]:
+    """Nobody is asked by one that does not run. Hosts are written down with each sample."""
+    course = view.course
+    if view.running is None or not course.known:
+        return {}
+    return paces.a_second(course.samples[course.known - 1], view.seen.assist.hosts)
 
 
 def shown_panels(view: View) -> list[Panel]:

@@ -6,6 +6,7 @@ Promise: only what came since the last look is read. Limit: of long books, their
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -27,6 +28,14 @@ class Example(NamedTuple):
     kind: str
     url: str
     reason: str
+    page: str
+    license: str
+
+    @classmethod
+    def of(cls, owner: str, said: Mapping[str, Any]) -> Example:
+        """Of books of an earlier version, without what they did not tell."""
+        names = ("kind", "url", "reason", "page", "license")
+        return cls(owner, *(str(said.get(name, "")) for name in names))
 
 
 class RefusedGroup(NamedTuple):
@@ -93,8 +102,7 @@ class Books:
             self._numbers[reason, str(each.get("provider", ""))] += 1
             examples = self._examples.setdefault(reason, [])
             if len(examples) < EXAMPLES:
-                kind, url = str(each.get("kind", "")), str(each.get("url", ""))
-                examples.append(Example(owner, kind, url, str(each.get("reason"))))
+                examples.append(Example.of(owner, each))
 
 
 def _refused_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:
