@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -67,6 +68,29 @@ def test_nothing_to_draw_is_said_and_no_two_curves_look_alike(page: Served, brow
         look.page.wait_for_selector("#curves canvas")
         expect(look.page.locator("#curves .plot")).not_to_contain_text("Nothing to draw yet")
         look.page.wait_for_function("() => window.lines.size == 8")
+        assert look.complaints() == []
+
+
+def test_times_are_written_as_everywhere(page: Served, browser: Eyes) -> None:
+    """Whole seconds, 24 hours in a day, the year first."""
+    texts = """() => { const all = [], draw = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+            all.push(text);
+            return draw.apply(this, [text, ...where]); };
+        window.texts = all; }"""
+    with browser.looking(page.full) as look:
+        look.page.add_init_script(f"({texts})()")
+        for seconds, written in (
+            (6, r"\d\d:\d\d:\d\d"),
+            (6e3, r"\d\d:\d\d"),
+            (6e6, r"1970-\d\d-\d\d"),
+        ):
+            curves_are(look, [0.0, seconds / 2, seconds], [None, 1.0, 2.0])
+            look.page.wait_for_selector("#curves canvas")
+            matching = f"window.texts.filter(each => /^{written}$/.test(each))"
+            look.page.wait_for_function(f"() => {matching}.length > 2")
+            seen = look.page.evaluate("() => window.texts.filter(each => !each.endsWith('/s'))")
+            assert [each for each in seen if re.fullmatch(written, each)] == seen
         assert look.complaints() == []
 
 

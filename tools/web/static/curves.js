@@ -13,6 +13,15 @@
   const axis = () => ({ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } });
   const written = (value) => value == null ? "-" : value >= 100 ? value.toFixed(0) : value.toFixed(1);
 
+  // As everywhere on the page, where a date begins with its year and a day has 24 hours.
+  const when = (seconds, from, to) => {
+    const at = new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
+    return at.toISOString().replace("T", " ").slice(from, to);
+  };
+  const MINUTE = 60, HOUR = 3600, DAY = 86400;
+  const STEPS = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE), ...[1, 2, 4, 8].map((each) => each * HOUR), ...[1, 2, 4, 8, 16, 32, 64, 128, 365].map((each) => each * DAY)];
+  const times = (_, all, _axis, _space, step) => all.map((each) => step >= DAY ? when(each, 0, 10) : when(each, 11, step < MINUTE ? 19 : 16));
+
   function make() {
     if (plot) plot.destroy();
     place.replaceChildren();
@@ -21,8 +30,8 @@
       dash: DASHES[(at + Math.floor(at / COLOURS.length)) % DASHES.length], points: { show: (drawn) => drawn.data[0].length < 3 }, value: (_, value) => written(value),
     }));
     plot = new uPlot({
-      width: place.clientWidth, height: 240, series: [{ label: "time" }, ...lines],
-      axes: [axis(), { ...axis(), size: 56, values: (_, all) => all.map((each) => `${each}/s`) }],
+      width: place.clientWidth, height: 240, series: [{ label: "time", value: (_, at) => at == null ? "-" : when(at, 0, 19) }, ...lines],
+      axes: [{ ...axis(), space: 80, incrs: STEPS, values: times }, { ...axis(), size: 56, values: (_, all) => all.map((each) => `${each}/s`) }],
       scales: { x: { range: (_, low, high) => [seconds ? high - seconds : low, high] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
       cursor: { drag: { x: false, y: false } },
     }, shown(), place);
