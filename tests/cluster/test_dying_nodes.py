@@ -54,6 +54,9 @@ def test_it_ends_as_if_nothing_had_happened(cluster: Cluster, alone: Essence) ->
             assert run("main.py", "cluster", "drain", "beta", cwd=cluster.home).returncode == 0
         assert cluster.processes["beta"].wait(60) == 0, cluster.log("beta")
 
+    left = cluster.folder / "alpha" / "m" / "en" / "bark" / "audio" / "0.part"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_bytes(b"what a node that was killed had of a file that another one has now")
     cluster.prefixes.clear()
     for name in ("alpha", "beta"):
         cluster.start_node(name, "--once")

@@ -35,6 +35,7 @@ from ..errors import HarvestError
 from ..fetch import Fetcher
 from ..media.drafts import Drafts, draft_of
 from ..media.ledger import Ledger, node_harvest
+from ..media.leftovers import Leftovers
 from ..network.client import Client
 from ..network.limits import merged
 from ..providers import catalogue
@@ -95,6 +96,7 @@ def staff_of(name: str, own: Settings, welcome: Welcome, post: Post, stop: Event
         ledger.claim(node_harvest(welcome.harvest, name))
         ledger.measure()
         opened.callback(ledger.close)
+        opened.callback(Leftovers(settings.media, stop).wait)
         workers["extend"] = extender_of(settings, client, drafts, stop)
         stages["extend"] = Stage("extend", settings.extend_workers, folder=settings.media)
         carriers["extend"] = FileCarrier(drafts, ledger)
