@@ -198,7 +198,7 @@ class Job:
         return Done("finished")
     workers = property(lambda self: {"fetch": self.work})
     store = staticmethod(lambda records: None)
-    identity = choices = lambda self: {}
+    identity = choices = allowed = lambda self: {}
 
 harvest = Harvest(Job(), pathlib.Path(sys.argv[1]), Event(), 3, 1.0)
 harvest.run()

@@ -73,7 +73,7 @@ def crawled(site: Site, query: Query) -> dict[str, Any]:
     return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
 
 
-def tables(site: Site, query: Query) -> dict[str, Any]:
+def rows_of_table(site: Site, query: Query) -> dict[str, Any]:
     return filled.tables(site, query.get("table", ""), query.get("after", ""))
 
 
@@ -93,7 +93,7 @@ PAGES = (
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
-    Page("tables", "Tables", tables, is_live=False, jobs=("layers", "structure")),
+    Page("tables", "Tables", rows_of_table, is_live=False, jobs=("layers", "structure")),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),
     Page("log", "Log", log_lines),
     Page("settings", "Settings", settings, is_live=False),
