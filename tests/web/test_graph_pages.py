@@ -7,7 +7,6 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -362,17 +361,18 @@ def test_a_refused_judgement_is_told(shown: Served, browser: Eyes) -> None:
     before = judged(shown.state)
     stranger = {"headers": {"x-sheaf-token": "x"}}
     unknown = {"post_data": asked(sha256="f" * 64, verdict="bad")}
+    changes: list[dict[str, Any] | None] = []
     with browser.looking(opened(shown, "/media?kind=image")) as look:
+        look.page.route("**/act/judge", lambda route: _sent_on(changes[-1], route))
         look.page.locator(".tile").first.focus()
         for place in ("#said", "#large-notice"):
             if place == "#large-notice":
                 look.page.keyboard.press("Enter")
                 look.page.locator("#large-shown img").wait_for()
             for change, told in ((stranger, "reload it"), (unknown, "no such file"), (None, "try")):
-                look.page.route("**/act/judge", partial(_sent_on, change))
+                changes.append(change)
                 look.page.keyboard.press("b")
                 look.page.locator(f"{place} .notice.bad", has_text=told).wait_for()
-                look.page.unroute("**/act/judge")
             picture(look.page, f"refused-{place[1:]}", is_whole=False)
         assert look.page.locator(".tiles li.bad").count() == 0
         assert not [each for each in look.complaints() if each.startswith("thrown")]

@@ -27,6 +27,7 @@ SOUNDS = frozenset(
 STILL = frozenset({"image/jpeg"})  # a PNG or a WebP may move
 TYPES = {"image": PICTURES, "visual": PICTURES, "audio": SOUNDS}
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+NOT_HERE = "The file is not on this computer."  # it was shipped, or a node has it
 
 
 class NotShown(Exception):
@@ -95,7 +96,7 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
                 raise NotShown("Its recorded place is no file.")
             content = file.read(limit + 1)
     except (OSError, ValueError):
-        raise NotShown("The file is not on this computer.") from None
+        raise NotShown(NOT_HERE) from None
     if len(content) > limit:
         raise NotShown(f"The file is larger than {limit / 1e6:.0f} MB.")
     return content

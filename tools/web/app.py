@@ -34,7 +34,7 @@ from .pages import PAGES, Page, shown_for
 from .site import Site
 from .status import status_of
 from .streams import Streams
-from .templates import rendered
+from .templates import rendering
 
 STATIC = Path(__file__).with_name("static")
 LONGEST_BODY = 20_000
@@ -48,6 +48,7 @@ class Web:
 
     def __init__(self, site: Site, access: Access, streams: Streams) -> None:
         self.site, self.access, self.streams = site, access, streams
+        self.rendered = rendering(site.media)
 
     def app(self) -> ASGIApp:
         routes = [
@@ -81,7 +82,7 @@ class Web:
         values = await run_in_threadpool(self._values, name, data, request.query_params)
         query = f"?{request.url.query}" if request.url.query else ""
         live = f"/live/{name}{query}" if is_live else ""
-        return _html(await run_in_threadpool(rendered, "page.html", live=live, **values))
+        return _html(await run_in_threadpool(self.rendered, "page.html", live=live, **values))
 
     async def live(self, page: Page, request: Request) -> Response:
         if not page.is_live:
@@ -111,9 +112,9 @@ class Web:
 
     def _part(self, page: Page, query: Mapping[str, str]) -> str:
         try:
-            return rendered("live.html", **self._values(page.name, page.data, query))
+            return self.rendered("live.html", **self._values(page.name, page.data, query))
         except HarvestError as error:
-            return rendered("trouble.html", sentence=str(error), status=status_of(self.site))
+            return self.rendered("trouble.html", sentence=str(error), status=status_of(self.site))
 
     def _values(self, name: str, data: Callable[..., Any], query: Mapping[str, str]) -> Any:
         """Data first: what cannot be had has its own page."""
@@ -145,7 +146,7 @@ class Web:
         self.site.forget()
         if "application/json" in request.headers.get("accept", ""):
             return as_json({"said": sentence}, code)
-        return _html(rendered("said.html", sentence=sentence, is_well=code == 200), code)
+        return _html(self.rendered("said.html", sentence=sentence, is_well=code == 200), code)
 
     # --- going wrong -------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Web:
 
     def _trouble(self, sentence: str) -> str:
         values = {"sentence": sentence, "part": "trouble.html", "live": "", "query": {}}
-        return rendered("page.html", **values, **self._frame("trouble"))
+        return self.rendered("page.html", **values, **self._frame("trouble"))
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500

@@ -15,7 +15,6 @@ from starlette.routing import Route
 from . import graph_data
 from .explorer import Explorer
 from .site import Site
-from .templates import rendered
 
 if TYPE_CHECKING:
     from .app import Web
@@ -38,10 +37,10 @@ def routes_of_graph(web: Web) -> list[Route]:
 
     async def found(request: Request) -> Response:
         """What is shown below the field while somebody types."""
-        return await _part(web.site, "parts/found.html", graph_data.searched, request)
+        return await _part(web, "parts/found.html", graph_data.searched, request)
 
     async def lines(request: Request) -> Response:
-        return await _part(web.site, "parts/lines.html", graph_data.more_lines, request)
+        return await _part(web, "parts/lines.html", graph_data.more_lines, request)
 
     return [
         *page("concept", "/c/", lambda explorer, uri, _: graph_data.one_concept(explorer, uri)),
@@ -77,9 +76,9 @@ def _or_404(found: Any) -> Any:
 
 
 async def _part(
-    site: Site, template: str, data: Callable[[Explorer, Query], Any], request: Request
+    web: Web, template: str, data: Callable[[Explorer, Query], Any], request: Request
 ) -> Response:
     query = request.query_params
-    values = _or_404(await run_in_threadpool(data, site.explorer, query))
-    text = await run_in_threadpool(rendered, template, query=dict(query), **values)
+    values = _or_404(await run_in_threadpool(data, web.site.explorer, query))
+    text = await run_in_threadpool(web.rendered, template, query=dict(query), **values)
     return Response(text, media_type="text/html")

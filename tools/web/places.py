@@ -1,24 +1,45 @@
-"""Where the live page has things: a concept and a relation are at their URIs."""
+"""Where the live page has things: a concept and a relation are at their URIs, a file at its path if
+it is here: one that was shipped, or that a node has, is told as that."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote, urlencode
 
 from ..add import Media
+from ..sheets.album import NOT_HERE
 from ..sheets.concept import Group
 from ..sheets.environment import part_of_url
 from ..sheets.places import Places, Seen
 
 
+class HasPath(Protocol):
+    @property
+    def path(self) -> str: ...
+
+
 class Live(Places):
+    def __init__(self, media: Path | None) -> None:
+        self._media = media
+
+    def is_here(self, media: HasPath) -> bool:
+        """Not whether it may be shown: whoever sends it asks for more."""
+        try:
+            return self._media is not None and (self._media / media.path).is_file()
+        except (OSError, ValueError):  # no path of a file at all
+            return False
+
     def file(self, media: Media, is_small: bool) -> Seen:
+        if not self.is_here(media):
+            return Seen("", NOT_HERE)
         is_thumb = is_small and media.kind == "image"
-        return Seen(self.small(media) if is_thumb else f"/file/{quote(media.path)}")
+        return Seen(f"/{'thumb' if is_thumb else 'file'}/{quote(media.path)}")
 
-    def small(self, media: Media) -> str:
-        return f"/thumb/{quote(media.path)}"
+    def small(self, media: HasPath) -> str | None:
+        return f"/thumb/{quote(media.path)}" if self.is_here(media) else None
 
-    def still(self, media: Media) -> str:
+    def still(self, media: Media) -> str | None:
         return self.small(media)
 
     def concept(self, uri: str) -> str:

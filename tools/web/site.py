@@ -62,8 +62,7 @@ class Site:
 
     def __post_init__(self) -> None:
         self._stored = Seldom(self._ask_store, STORED_S)
-        folder = getattr(self.sources.settings, "media", None)
-        self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
+        self.newest = Seldom(lambda: newest_files(self.media), NEWEST_S)
         self.forget()
 
     @cached_property
@@ -84,6 +83,11 @@ class Site:
     @property
     def state(self) -> Path:
         return self.sources.file.parent
+
+    @property
+    def media(self) -> Path | None:
+        folder: Path | None = getattr(self.sources.settings, "media", None)
+        return folder
 
     @property
     def job(self) -> Description:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment
 
 from ..sheets import environment as shared
 from ..sheets.wording import IN_TEMPLATES
@@ -14,14 +12,17 @@ from .graph_data import address as with_query
 from .places import Live
 
 FOLDER = Path(__file__).with_name("templates")
+Render = Callable[..., str]
+"""A template by its name, with its values."""
 
 
-@cache
-def environment() -> Environment:
-    made = shared.environment(FOLDER)
-    made.globals |= {**IN_TEMPLATES, "at": Live(), "with_query": with_query}
-    return made
+def rendering(media: Path | None) -> Render:
+    """For the pages of one server: templates that know where its files are."""
+    made = shared.environment(FOLDER).overlay()
+    own = {**IN_TEMPLATES, "at": Live(media), "with_query": with_query}
+    made.globals = {**made.globals, **own}
 
+    def rendered(template: str, /, **values: Any) -> str:
+        return made.get_template(template).render(values)
 
-def rendered(template: str, **values: Any) -> str:
-    return environment().get_template(template).render(values)
+    return rendered
