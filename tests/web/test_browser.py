@@ -57,6 +57,7 @@ def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -
             expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
             expect(other.page.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
             expect(other.page).to_have_title(re.compile("^paused · "))
+            expect(see.locator("#resume")).to_be_focused()  # as #pause was
             stands_still(see, tmp_path / "state")
             see.click("#resume")
             expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
@@ -143,6 +144,10 @@ def test_uris_of_a_reason_are_copied_while_more_fail(
         expect(see.locator("tbody tr")).to_have_count(2, timeout=WAIT_MS)
         assert see.locator("#uris textarea").is_visible()
         assert see.locator("#uris textarea").input_value().split() == [first, second]
+        see.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        see.locator("#uris .copy").click()
+        expect(see.locator("#uris .copy")).to_have_text("Copied")
+        assert see.evaluate("() => navigator.clipboard.readText()") == f"{first}\n{second}\n"
         assert look.complaints() == []
 
 
