@@ -25,14 +25,17 @@ FLAGS = ("layers", "--sample", "--look")
 def test_without_a_terminal_it_says_how(tmp_path: Path) -> None:
     done = run("main.py", *FLAGS, cwd=tmp_path, DISPLAY=":0")
     assert done.returncode == 0, done.stderr
-    told = re.escape("shows it in a browser, at http://127.0.0.1:8085/")
+    told = (
+        re.escape("prints the address of a page that shows it, like ")
+        + r"http://127\.0\.0\.1:8085/\?token=\.\.\."
+    )
     (command,) = re.findall(rf"python main.py (serve --state \S+) {told}\n\Z", done.stdout)
     assert (tmp_path / command.split()[-1] / "pools.db").exists()
 
 
 def test_what_it_says_can_be_typed(tmp_path: Path) -> None:
     done = run("main.py", *FLAGS, "--state", "my state", cwd=tmp_path)
-    (command,) = re.findall(r"python main.py (.*) shows it in a browser", done.stdout)
+    (command,) = re.findall(r"python main.py (.*) prints the address of a page", done.stdout)
     assert shlex.split(command) == ["serve", "--state", "my state"]
 
 
@@ -79,8 +82,12 @@ def test_whoever_has_a_browser_sees_the_page(tmp_path: Path) -> None:
     screen = {"BROWSER": f"{browser} %s", "DISPLAY": ":0"}
     with at_a_terminal(tmp_path, *FLAGS, **screen) as printed:
         wait_for(seen.exists)
-        page = Served(seen.read_text(), tmp_path)
+        way_in = Served(seen.read_text(), tmp_path)
+        assert way_in.get("/").status == 403, "it is no token for programs"
+        assert [way_in.ask(f"/?token={way_in.token}").status for _ in range(2)] == [303, 403]
+        wait_for(lambda: re.search(r"http\S+token=\S+", "".join(printed)))
+        page = Served(re.findall(r"http\S+token=\S+", "".join(printed))[0], tmp_path)
+        assert page.token not in seen.read_text(), "others see what a browser is started with"
         assert page.get("/api/status").json["word"] == "ended"
         assert page.get("/api/status").json["job"] == "layers"
-    assert page.full in "".join(printed)
     assert "Ctrl-C ends the page" in "".join(printed)

@@ -13,8 +13,11 @@ import pytest
 
 from tests.support.command import start_in
 from tests.web.scene import PATIENCE_S
-from tests.web.serving import address_in
+from tests.web.serving import address_in, serving
+from tools.errors import UsageError
 from tools.web.server import Listening
+
+HERE = socket.gethostname().lower()
 
 
 @pytest.mark.parametrize(
@@ -24,7 +27,7 @@ from tools.web.server import Listening
         (Listening(), 80, ("127.0.0.1", "localhost", "localhost:80"), ("localhost:443",)),
         (Listening(host="fd00::7"), 8085, ("[fd00::7]:8085",), ("fd00::7:8085",)),
         (Listening(host="Box.Example"), 8085, ("box.example:8085",), ("box.example",)),
-        (Listening(host="0.0.0.0"), 80, ("localhost",), ("0.0.0.0", "0.0.0.0:80")),
+        (Listening(host="0.0.0.0"), 80, ("localhost", HERE), ("0.0.0.0", "0.0.0.0:80")),
         (Listening(host="::"), 80, ("[::1]",), ("[::]", "[::]:80", ":::80")),
         (
             Listening(public="https://Sheaf.Example"),
@@ -51,6 +54,21 @@ def test_names_that_a_host_header_may_say(
     assert names.isdisjoint(may_not)
 
 
+def test_who_listens_everywhere_is_called_by_number(harvested: Path, tmp_path: Path) -> None:
+    """And by the name it prints; by no other, which might be made to lead here."""
+    flags = ("--state", harvested / "state", "--host", "0.0.0.0")
+    with serving(tmp_path, *flags) as page:
+        port = page.netloc.partition(":")[2]
+        assert page.netloc == f"{socket.gethostname()}:{port}"
+        page.netloc = f"127.0.0.1:{port}"
+        for host, status in (
+            (f"192.0.2.7:{port}", 200), (f"[fd00::7]:{port}", 200), (f"{HERE}:{port}", 200),
+            ("192.0.2.7:1", 400), ("192.0.2.7", 400), (f"evil.example:{port}", 400),
+        ):  # fmt: skip
+            answer = page.ask("/api/status", Host=host, Authorization=f"Bearer {page.token}")
+            assert (host, answer.status) == (host, status)
+
+
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_on_a_socket_file_that_goes_with_the_page(
     harvested: Path, tmp_path: Path, sign: signal.Signals
@@ -70,3 +88,13 @@ def test_on_a_socket_file_that_goes_with_the_page(
         process.communicate(timeout=PATIENCE_S)
     assert not place.exists()
     assert not (state / "serve-token").exists()
+
+
+def test_a_place_that_cannot_be_had_is_said(tmp_path: Path) -> None:
+    far = tmp_path / ("x" * 200)
+    with pytest.raises(UsageError, match=r"cannot be served at .*long.*choose another --socket"):
+        Listening(socket_file=far).opened()
+    with Listening(port=0).opened() as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"{port} .*in use.*choose another --port"):
+            Listening(port=port).opened()

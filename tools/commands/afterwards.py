@@ -25,7 +25,8 @@ def show_page(options: Options) -> None:
     words = ["serve", f"--job={options.verb}", f"--state={settings.state}"]
     if not sys.stdout.isatty() or not has_windows() or is_unfinished(settings):
         typed = f"python main.py serve --state {shlex.quote(str(settings.state))}"
-        say(f"{as_typed_here(typed)} shows it in a browser, at http://127.0.0.1:{PAGE_PORT}/")
+        place = f"http://127.0.0.1:{PAGE_PORT}/?token=..."
+        say(f"{as_typed_here(typed)} prints the address of a page that shows it, like {place}")
         return
     say("Ctrl-C ends the page; what was harvested stays")
     sys.stdout.flush()

@@ -93,14 +93,15 @@ def server_of(options: Options, settings: Settings) -> PageServer:
         say(f"the page is at {address}")
         if options.socket is not None:
             say(f"(by the socket {options.socket})")
-        if options.open:
-            import webbrowser
 
-            webbrowser.open(address)
+    def show(address: str) -> None:
+        import webbrowser
+
+        webbrowser.open(address)
 
     site = Site(sources_of(options, settings))
     where = listening_of(options)
-    return PageServer(site, where, options.beside, ready)
+    return PageServer(site, where, options.beside, ready, show if options.open else None)
 
 
 def listening_of(options: Options) -> Listening:

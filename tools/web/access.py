@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,17 +18,21 @@ from starlette.requests import cookie_parser
 
 HEADER = "x-sheaf-token"
 BEARER = "bearer "
+WEB_PORT = 80
 
 
 @dataclass(frozen=True)
 class Access:
-    """Of one start. `hosts` are what a Host header may say; `is_secure`: only by https."""
+    """Of one start. `hosts` are what a Host header may say; of one that listens everywhere also any
+    number at `port`, since only names can be made to lead here. `is_secure`: only by https."""
 
     hosts: frozenset[str]
+    port: int | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     is_read_only: bool = False
     is_secure: bool = False
     name: str = "sheaf"  # of the cookie: two servers on one computer share their cookies
+    _tickets: set[str] = field(default_factory=set, repr=False)
 
     @property
     def session(self) -> str:
@@ -40,7 +45,20 @@ class Access:
         return self._derived("change")
 
     def knows_host(self, host: str) -> bool:
-        return host.lower() in self.hosts
+        return host.lower() in self.hosts or (self.port is not None and _is_at(host, self.port))
+
+    def ticket(self) -> str:
+        """Good once in the place of the token: a browser's address is seen by every user of this
+        computer, in the list of its processes."""
+        made = secrets.token_urlsafe(24)
+        self._tickets.add(made)
+        return made
+
+    def is_way_in(self, text: str) -> bool:
+        return self.is_token(text) or text in self._tickets
+
+    def let_in(self, text: str) -> None:
+        self._tickets.discard(text)
 
     def is_token(self, text: str) -> bool:
         return _same(text, self.token)
@@ -72,6 +90,21 @@ class Access:
 
     def _derived(self, purpose: str) -> str:
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def _is_at(host: str, port: int) -> bool:
+    """An address in numbers, with this port unless that is the web's.
+
+    >>> _is_at("192.0.2.7:80", 80), _is_at("[fd00::7]", 80), _is_at("evil.example:80", 80)
+    (True, True, False)
+    """
+    bare = host.removesuffix(f":{port}")
+    if bare == host and port != WEB_PORT:
+        return False
+    try:
+        return bool(ipaddress.ip_address(bare.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        return False
 
 
 def _same(one: str, other: str) -> bool:

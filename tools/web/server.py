@@ -47,6 +47,14 @@ class Listening:
     public: str = ""
 
     @property
+    def is_everywhere(self) -> bool:
+        return self.socket_file is None and self.host in ("0.0.0.0", "::")  # noqa: S104
+
+    @property
+    def _name(self) -> str:
+        return socket.gethostname() if self.is_everywhere else self.host
+
+    @property
     def is_local(self) -> bool:
         return self.socket_file is not None or self.host in ("127.0.0.1", "localhost", "::1")
 
@@ -58,15 +66,16 @@ class Listening:
             return socket.create_server((self.host, self.port), family=family, backlog=1024)
         except OSError as error:
             place = self.socket_file or f"{self.host}:{self.port}"
+            other = "--socket" if self.socket_file else "--port"
             raise UsageError(
-                f"the page cannot be served at {place} ({os.strerror(error.errno or 0)}): "
-                "choose another --port"
+                f"the page cannot be served at {place} ({error.strerror or error}): "
+                f"choose another {other}"
             ) from error
 
     def address(self, port: int) -> str:
         if self.public:
             return self.public.rstrip("/")
-        own = f"http://{_bracketed(self.host)}:{port}"
+        own = f"http://{_bracketed(self._name)}:{port}"
         return "http://localhost" if self.socket_file else own
 
     def names(self, port: int) -> frozenset[str]:
@@ -74,8 +83,7 @@ class Listening:
         if self.socket_file is not None:
             found = {"localhost"}
         else:
-            own = [] if self.host in ("0.0.0.0", "::") else [_bracketed(self.host)]  # noqa: S104
-            found = {f"{each}:{port}" for each in (*own, *LOOPBACK)}
+            found = {f"{each}:{port}" for each in (_bracketed(self._name), *LOOPBACK)}
         public = {urlsplit(self.public).netloc} if self.public else set()
         default = "443" if self.public.startswith("https:") else "80"
         return frozenset(
@@ -95,12 +103,14 @@ def _as_browsers_say(name: str, default: str) -> tuple[str, ...]:
 
 @dataclass
 class PageServer:
-    """One that is served; `beside` is the process that it shows, if it is to go with it."""
+    """One that is served; `beside` is the process that it shows, if it is to go with it; `show`
+    gets an address that is good once."""
 
     site: Site
     listening: Listening = field(default_factory=Listening)
     beside: int | None = None
     ready: Callable[[str], object] = print
+    show: Callable[[str], object] | None = None
     _server: Server | None = None
 
     def serve(self) -> None:
@@ -118,7 +128,10 @@ class PageServer:
         access = self._access(port)
         server = self._server = _server(self.site, access)
         with _token_file(self.site.state, access.token):
-            self.ready(f"{self.listening.address(port)}/?token={access.token}")
+            address = f"{self.listening.address(port)}/?token="
+            self.ready(address + access.token)
+            if self.show is not None:
+                self.show(address + access.ticket())
             asyncio.run(self._run(server, opened))
 
     def stop(self) -> None:
@@ -129,6 +142,7 @@ class PageServer:
     def _access(self, port: int) -> Access:
         return Access(
             self.listening.names(port),
+            port if self.listening.is_everywhere else None,
             is_read_only=self.site.sources.is_read_only,
             is_secure=self.listening.public.startswith("https:"),
             name=f"sheaf-{port}",
