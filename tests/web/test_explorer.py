@@ -11,10 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.store_contract import relation, write
+from tests.web.eyes import Eyes
 from tests.web.scene import PATIENCE_S, copied, served, wait_for
 from tools.errors import Unreachable
+from tools.graphs.reader import Reader
 from tools.graphs.sqlite import SqliteGraph
 from tools.jobs.registry import job_in
 from tools.settings import Settings
@@ -112,3 +115,23 @@ def test_a_server_that_is_silent_is_asked_by_one(
     now[0] += 0.2
     look()
     assert len(tries) == 2
+
+
+def test_figures_come_by_themselves_when_they_are_counted(
+    browser: Eyes, harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks has nothing to do, and needs no script for it."""
+    folder, is_seen = copied(harvested, tmp_path), threading.Event()
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
+    count = statistics.count
+
+    def counted(reader: Reader, state: Path) -> statistics.Statistics:
+        is_seen.wait(PATIENCE_S)
+        return count(reader, state)
+
+    monkeypatch.setattr(statistics, "count", counted)
+    with served(folder) as page, browser.looking(page.full, javascript=False) as look:
+        look.page.goto(f"{page.address}/stats")
+        expect(look.page.get_by_text("being counted")).to_be_visible()
+        is_seen.set()
+        expect(look.page.get_by_text("Beside what others publish")).to_be_visible()

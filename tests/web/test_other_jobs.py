@@ -23,6 +23,7 @@ PANELS = {
     "structure": {"Queues", "Documents by status"},
 }
 MOST = 100
+TYPED = {"pages": (), "layers": ("layers.task",), "structure": ("structure.name",)}
 Sampled = Callable[[str], Path]
 
 
@@ -57,6 +58,9 @@ def test_pages_of_other_jobs(job: str, sampled: Sampled) -> None:
         titles = [each["title"] for each in page.get("/api/details").json["panels"]]
         assert PANELS[job] <= {*titles}, titles
         assert ("Tables</a>" in page.get("/").text) == (job != "pages")
+        named = {each["name"]: each for each in page.get("/api/settings").json["values"]}
+        assert [named[each]["origin"] for each in TYPED[job]] == ["flag or job"] * len(TYPED[job])
+        assert all(named[each]["text"] not in ("set", "not set") for each in TYPED[job])
         if job == "pages":
             a_page_of_a_crawl(page)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 300  # characters
 NO_SETTING = ("loaded",)  # what a file of the user's says, kept with the settings
 NEVER = ("proxy.ask",)  # may hold a key
+TYPED = ("layers.task", "layers.only", "structure.name")  # no secrets, though no file has them
 
 
 def values_of(options: argparse.Namespace, settings: Settings) -> list[Value]:
@@ -43,7 +44,7 @@ def _values(
             continue
         if is_dataclass(value):
             yield from _values(value, default, given, text, file, f"{name}.")
-        elif not each.repr or name in NEVER:
+        elif name in NEVER or not (each.repr or name in TYPED):
             yield Value(name, "set" if value else "not set", "a secret")
         else:
             yield Value(name, _shown(value), _origin(name, value == default, given, text, file))
