@@ -174,10 +174,11 @@ class Hosts:
     def spoken(self) -> str:
         """What each of them is asked at most, if its robots.txt asks for no more patience.
 
-        >>> Hosts(1.0, 1.0, 2, 60.0).spoken
-        '2 at once, 1 s between two'
+        >>> Hosts(1.0, 1.0, 2, 60.0).spoken, Hosts(0.0, 0.0, 2, 60.0).spoken
+        ('2 at once, 1 s between two', '2 at once')
         """
-        return f"{self._per_host} at once, {self._delay:g} s between two"
+        between = f", {self._delay:g} s between two" if self._delay else ""
+        return f"{self._per_host} at once{between}"
 
     def resting(self) -> list[tuple[str, float, str]]:
         """Who is left alone until when, and why; the first to come back first."""
