@@ -38,6 +38,9 @@ def folder(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         strange = [f"/c/en/{name}" for name in NAMES]
         graph.write([Entity.of(each) for each in strange], ())
         write(graph, *(relation("HasA", "/c/en/dog", each, 99.0) for each in strange))
+        write(graph, relation("HasA", "/c/en/dog", "/c/en/toy", 98.0))
+        stuff = [relation("CreatedBy", f"/c/en/stuff_{at}", "/c/en/toy") for at in range(40)]
+        write(graph, *stuff, relation("SymbolOf", "/c/en/toy", strange[3], 9.0))
     return to
 
 
@@ -316,6 +319,29 @@ def test_the_picture_shows_what_was_chosen_last(shown: Served, browser: Eyes) ->
         look.page.click("#again")
         look.page.locator("#picture-said", has_text="cannot be shown now").wait_for()
         assert not [each for each in look.complaints() if each.startswith("thrown")]
+
+
+def test_the_picture_joins_neighbours_and_goes_two_steps(shown: Served, browser: Eyes) -> None:
+    """And what comes in by growing can be chosen and left out."""
+    inner = "() => picture.edges().filter(e => !e.connectedNodes('.centre').length).length"
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        drawn = look.page.locator("#picture[data-nodes]")
+        drawn.wait_for()
+        first = int(drawn.get_attribute("data-nodes") or 0)
+        assert look.page.evaluate(inner) > 0
+        new = look.page.locator("#types input[value=CreatedBy]")
+        assert new.count() == 0
+        look.page.evaluate("() => { picture.getElementById('/c/en/toy').emit('tap'); }")
+        look.page.locator(f"#picture[data-nodes='{first + 10}']").wait_for()
+        new.uncheck()
+        look.page.locator(f"#picture[data-nodes='{first}']").wait_for()
+        assert new.count() == 1
+        new.check()
+        look.page.locator("select[name=depth]").select_option("2")
+        look.page.locator(f"#picture:not([data-nodes='{first}'])").wait_for()
+        assert first < int(drawn.get_attribute("data-nodes") or 0) <= 24 + 36 + 1
+        picture(look.page, "graph-two-steps")
+        assert look.complaints() == []
 
 
 def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:

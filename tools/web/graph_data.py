@@ -90,6 +90,7 @@ def _key(query: Query) -> Key:
 
 
 def around(explorer: Explorer, query: Query) -> Found | None:
+    depth = 2 if query.get("depth") == "2" else 1
     found = neighbourhood(
         explorer.reader,
         query.get("concept", ""),
@@ -97,8 +98,9 @@ def around(explorer: Explorer, query: Query) -> Found | None:
         _number(query.get("weight", ""), 0.0, 1e9),
         int(_number(query.get("nodes", ""), NODES, 1000)),
         _listed(query.get("known", ""), 500),
+        depth,
     )
-    return None if found is None else {"around": found}
+    return None if found is None else {"around": found, "depth": depth}
 
 
 def one_relation(explorer: Explorer, of: str) -> Found | None:

@@ -54,6 +54,7 @@ ASKED = (
             "weight": "the least",
             "nodes": "how many new ones at most",
             "known": "URIs that are drawn already, with spaces between them",
+            "depth": "1, or 2: some neighbours of the neighbours as well",
         },
     ),
     Address(
