@@ -344,6 +344,43 @@ def test_the_picture_joins_neighbours_and_goes_two_steps(shown: Served, browser:
         assert look.complaints() == []
 
 
+WHERE = "uri => picture.getElementById(uri).position()"
+
+
+def test_the_picture_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        drawn, keys = look.page.locator("#picture[data-nodes]"), look.page.keyboard
+        drawn.wait_for()
+        look.page.locator("#again").focus()
+        keys.press("Tab")
+        assert drawn.get_attribute("data-chosen") == "/c/en/dog", "the focus came to it"
+        keys.press("ArrowRight")
+        right = drawn.get_attribute("data-chosen")
+        assert look.page.evaluate(WHERE, right)["x"] > 0
+        assert look.page.locator("#picture-chosen").inner_text()
+        keys.press("ArrowLeft")
+        assert drawn.get_attribute("data-chosen") == "/c/en/dog"
+        keys.press("ArrowUp")
+        assert look.page.evaluate(WHERE, drawn.get_attribute("data-chosen"))["y"] < 0
+        before = int(drawn.get_attribute("data-nodes") or 0)
+        for _ in range(before):
+            keys.press("n")
+            if drawn.get_attribute("data-chosen") == "/c/en/toy":
+                break
+        assert look.page.locator("#picture-chosen").inner_text().startswith("toy, joined with")
+        picture(look.page, "graph-by-keys")
+        keys.press("Enter")
+        look.page.locator(f"#picture[data-nodes='{before + 10}']").wait_for()
+        keys.press("n")
+        keys.press("p")
+        keys.press("Tab")
+        assert look.page.evaluate("() => document.activeElement.id") != "picture", "no trap"
+        keys.press("Shift+Tab")
+        keys.press("o")
+        look.page.wait_for_url("**/c/en/toy")
+        assert look.complaints() == []
+
+
 def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:
     around = shown.get(f"/api/graph?{asked(concept=concept)}")
     nodes = around.json["around"]["nodes"]

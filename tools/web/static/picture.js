@@ -19,6 +19,7 @@ document.addEventListener("DOMContentLoaded", () => {
       { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
       { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
       { selector: "node.grown", style: { "border-color": colour("--link") } },
+      { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "ellipse" } },
       { selector: "edge", style: {
         "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--line"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
         "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
@@ -158,10 +159,48 @@ document.addEventListener("DOMContentLoaded", () => {
   cy.on("dragfree", "node", (event) => event.target.addClass("pinned"));
   cy.on("tap", "node", (event) => {
     const id = event.target.id();
-    if (last && last.id === id && event.timeStamp - last.time < 400) { location.href = pathOf(id); return; }
+    if (last && last.id === id && event.timeStamp - last.time < 400) { open(event.target); return; }
     last = { id, time: event.timeStamp };
     grow(id);
   });
+  // By keys: one concept is chosen, at first the centre.
+  const open = (node) => { location.href = pathOf(node.id()); };
+  const chosen = () => { const one = cy.nodes(".chosen"); return one.nonempty() ? one.first() : cy.nodes(".centre").first(); };
+  const choose = (node) => {
+    cy.nodes(".chosen").removeClass("chosen");
+    node.addClass("chosen");
+    const at = node.renderedPosition();
+    if (at.x < 0 || at.y < 0 || at.x > cy.width() || at.y > cy.height()) cy.center(node);
+    const name = Object.assign(document.createElement("bdi"), { textContent: node.data("name") });
+    document.getElementById("picture-chosen").replaceChildren(name, `, joined with ${node.openNeighborhood("node").length} here`);
+    place.dataset.chosen = node.id();
+  };
+  // The nearest in this direction: what lies aside is farther than it is.
+  const beside = (x, y) => {
+    const from = chosen().position();
+    const far = cy.nodes().map((node) => {
+      const to = node.position(), dx = to.x - from.x, dy = to.y - from.y;
+      return { node, ahead: dx * x + dy * y, aside: Math.abs(dx * y - dy * x) };
+    }).filter((each) => each.ahead > 1 && each.aside <= 2 * each.ahead);
+    far.sort((one, other) => one.ahead + 2 * one.aside - other.ahead - 2 * other.aside);
+    return far.length ? far[0].node : chosen();
+  };
+  const next = (by) => {
+    const nodes = cy.nodes().toArray();
+    return nodes[(nodes.indexOf(chosen()) + by + nodes.length) % nodes.length];
+  };
+  const keys = {
+    ArrowRight: () => choose(beside(1, 0)), ArrowLeft: () => choose(beside(-1, 0)),
+    ArrowDown: () => choose(beside(0, 1)), ArrowUp: () => choose(beside(0, -1)),
+    n: () => choose(next(1)), p: () => choose(next(-1)), o: () => open(chosen()),
+    Enter: (event) => { if (event.shiftKey) open(chosen()); else grow(chosen().id()); },
+  };
+  place.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key] || chosen().empty()) return;
+    event.preventDefault();
+    keys[event.key](event);
+  });
+  place.addEventListener("focus", () => { if (chosen().nonempty()) choose(chosen()); });
   form.addEventListener("change", begin);
   form.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
   document.getElementById("again").addEventListener("click", begin);
