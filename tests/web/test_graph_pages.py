@@ -24,9 +24,10 @@ from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
 from tools.sheets.write import sheet
 from tools.web.data.judgements import judged
-from tools.web.data.queries import queries
+from tools.web.data.queries import about, queries
 
 SHAPES = {"svg", "defs", "marker", "path", "line", "text", "circle", "clipPath", "image"}
+BETWEEN = "What there is between two names, in either direction"
 NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)
 
 
@@ -138,9 +139,25 @@ def test_small_pictures_are_small_and_run_nothing(shown: Served) -> None:
 def test_queries_to_copy_run_as_they_are(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "state/graph.db")) as db:
         for name in ("dog", "o'neil\\", *HOSTILE):
-            for each in queries(f"/c/en/{name}", name):
+            for each in about(f"/c/en/{name}", name):
                 rows = db.execute(each.sql).fetchall()
                 assert rows or name != "dog" or "two relations" in each.title
+            for each in queries(f"/c/en/{name}", name, f"'$uri $name {name}"):
+                db.execute(each.sql).fetchall()
+
+
+def test_queries_are_about_whom_a_name_or_a_uri_means(shown: Served) -> None:
+    for of in ("dog", "Dog", "/c/en/dog"):
+        found = shown.get(f"/api/queries?{asked(concept=of, other='/c/en/toy')}").json
+        texts = {each["title"]: each["sql"] for each in found["queries"]}
+        assert "'/c/en/dog'" in texts["One concept, by its URI"], of
+        assert "a.name = 'dog' AND b.name = 'toy'" in texts[BETWEEN], of
+        assert found["sentence"] == ""
+    page = shown.get(f"/queries?{asked(concept='no such thing')}").text
+    assert "There is no concept &#39;no such thing&#39;." in page
+    assert "There is no" not in shown.get("/queries").text
+    more = f"/queries?{asked(concept='/c/en/dog')}"
+    assert f'href="{more}"' in shown.get("/c/en/dog").text
 
 
 def test_a_graph_that_is_spoilt_inside_is_said(folder: Path, tmp_path: Path) -> None:

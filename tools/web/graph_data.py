@@ -20,7 +20,7 @@ from .data.gallery import Filter
 from .data.growing import TRAITS
 from .data.judgements import Judgement
 from .data.neighbourhood import NODES, neighbourhood
-from .data.queries import queries
+from .data.queries import about, queries
 from .explorer import Explorer
 
 Query = Mapping[str, str]
@@ -67,7 +67,7 @@ def one_concept(explorer: Explorer, of: str) -> Found | None:
     return {
         "concept": found,
         "credits": credits_of(found.files),
-        "queries": queries(of, found.entity.name),
+        "queries": about(of, found.entity.name),
     }
 
 
@@ -125,10 +125,14 @@ def ways(explorer: Explorer, query: Query) -> Found:
         one, other = _meant(explorer, start), _meant(explorer, end)
         missing = start if one is None else end if other is None else ""
         if missing or one is None or other is None:
-            sentence = f"There is no concept {missing!r}."
+            sentence = _no_concept(missing)
         else:
             found = paths.paths(explorer.reader, one, other)
     return {"start": start, "end": end, "found": found, "sentence": sentence}
+
+
+def _no_concept(called: str) -> str:
+    return f"There is no concept {called!r}."
 
 
 def _meant(explorer: Explorer, text: str) -> str | None:
@@ -202,8 +206,17 @@ def figures(explorer: Explorer, query: Query) -> Found:
 
 
 def to_copy(explorer: Explorer, query: Query) -> Found:
-    of = query.get("concept", "") or "/c/en/dog"
-    return {"of": of, "queries": queries(of, uri.label(of))}
+    """Of a name or a URI. What was typed and is not there is said, and asked for all the same."""
+    of, other = query.get("concept", "").strip(), query.get("other", "").strip()
+    missing = [each for each in (of, other) if each and _meant(explorer, each) is None]
+    concept = _meant(explorer, of or "dog") or concept_of(of or "dog", "en") or of
+    second = _meant(explorer, other or "cat") or other or "cat"
+    return {
+        "of": of or "dog",
+        "other": other or "cat",
+        "sentence": _no_concept(missing[0]) if missing else "",
+        "queries": queries(concept, uri.label(concept) or of, uri.label(second) or second),
+    }
 
 
 def address(query: Query, **changes: str) -> str:

@@ -89,7 +89,11 @@ ASKED = (
         },
     ),
     Address("/api/stats", "The graph in figures, and what others publish"),
-    Address("/api/queries", "SQL, Cypher and SPARQL about a concept", {"concept": CONCEPT}),
+    Address(
+        "/api/queries",
+        "SQL, Cypher and SPARQL to copy",
+        {"concept": "a name or a URI", "other": "another one, for what is between two"},
+    ),
     Address("/api/details", "What the stores of the other jobs say"),
     Address(
         "/api/pages",
