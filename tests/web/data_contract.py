@@ -23,8 +23,8 @@ from tools.web.data import neighbourhood as neighbours
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
+from tools.web.data.relations import every, type_page
 from tools.web.data.relations import relation as one_relation
-from tools.web.data.relations import type_page
 from tools.web.data.sidecar import NAME, Sidecar
 from tools.web.explorer import Explorer
 from tools.web.graph_data import ways
@@ -410,6 +410,17 @@ class DataContract:
         wanted = sorted(each.uri for each in RELATIONS if each.type == "IsA")
         assert [each.relation.uri for each in page.relations] == wanted
         assert page.after == ""
+
+    def test_every_relation_of_a_concept_is_read_once(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loop = relation("HasA", "/c/en/crowd", "/c/en/crowd", 99.0)
+        some = [*crowd(25), *crowd(25, is_outward=False), loop]
+        write(graph, *some)  # type: ignore[arg-type]
+        monkeypatch.setattr("tools.web.data.relations.STRETCH", 10)
+        found = list(every(reader, "/c/en/crowd"))
+        assert sorted(found) == sorted(some)  # type: ignore[type-var]
+        assert list(every(reader, "/c/en/nobody")) == []
 
     def test_a_type_goes_on_by_key(self, graph: Graph, reader: Reader) -> None:
         write(graph, *crowd(100))  # type: ignore[arg-type]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -19,7 +21,7 @@ from playwright.sync_api import Route
 from tests.support.store_contract import relation, write
 from tests.web.eyes import HAS_BEGUN, Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
-from tools.add import Entity
+from tools.add import Entity, Relation
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
 from tools.sheets.write import sheet
@@ -28,6 +30,7 @@ from tools.web.data.queries import about, queries
 
 SHAPES = {"svg", "defs", "marker", "path", "line", "text", "circle", "clipPath", "image"}
 BETWEEN = "What there is between two names, in either direction"
+DOG = "/c/en/dog"
 NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)
 
 
@@ -158,6 +161,24 @@ def test_queries_are_about_whom_a_name_or_a_uri_means(shown: Served) -> None:
     assert "There is no" not in shown.get("/queries").text
     more = f"/queries?{asked(concept='/c/en/dog')}"
     assert f'href="{more}"' in shown.get("/c/en/dog").text
+
+
+def test_relations_as_a_table(shown: Served, folder: Path) -> None:
+    """All of them, whatever their ends are called, for a spreadsheet to keep."""
+    found = shown.get("/api/c/en/dog?format=csv")
+    assert (found.status, found.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert found.headers["content-disposition"] == 'attachment; filename="c_en_dog.csv"'
+    columns, *rows = csv.reader(StringIO(found.text, newline=""))
+    assert columns == [*Relation._fields]
+    with closing(sqlite3.connect(folder / "state/graph.db")) as db:
+        joined = "SELECT uri, start_uri, end_uri FROM relation WHERE ? IN (start_uri, end_uri)"
+        wanted = db.execute(joined, (DOG,)).fetchall()
+    assert sorted((row[0], row[2], row[3]) for row in rows) == sorted(wanted)
+    assert 'href="/api/c/en/dog?format=csv"' in shown.get(DOG).text
+    assert shown.get("/api/c/en/nobody?format=csv").status == 404
+    for name in NAMES:
+        header = shown.get(f"/api{quote(f'/c/en/{name}')}?format=csv").headers
+        assert re.fullmatch(r'attachment; filename="\w+\.csv"', header["content-disposition"])
 
 
 def test_a_graph_that_is_spoilt_inside_is_said(folder: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .. import uri
+from ..add import Relation
 from ..conceptnet.seeds import concept_of
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
@@ -15,6 +16,7 @@ from ..media.credits import Credit
 from ..sheets.concept import concept, more, picture_of
 from ..sheets.credits import credits_of
 from ..sheets.wording import called
+from .as_csv import Sheet
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
 from .data.growing import TRAITS
@@ -69,6 +71,13 @@ def one_concept(explorer: Explorer, of: str) -> Found | None:
         "credits": credits_of(found.files),
         "queries": about(of, found.entity.name),
     }
+
+
+def relations_of(explorer: Explorer, of: str) -> Sheet | None:
+    reader = explorer.reader
+    if of not in reader.entities_at([of]):
+        return None
+    return Sheet(of, Relation._fields, relations.every(reader, of))
 
 
 def more_lines(explorer: Explorer, query: Query) -> Found | None:

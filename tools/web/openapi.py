@@ -42,7 +42,7 @@ ASKED = (
         "Concepts by the beginning of their names",
         {"q": "what was typed", "language": "codes, with spaces between them"},
     ),
-    Address("/api/c/{uri}", "A concept", {"uri": URI}),
+    Address("/api/c/{uri}", "A concept", {"uri": URI, "format": "csv: all its relations"}),
     Address("/api/a/{uri}", "A relation", {"uri": URI}),
     Address("/api/r/{uri}", "Relations of a type", {"uri": "the type", "after": AFTER}),
     Address(
@@ -104,7 +104,7 @@ ASKED = (
     Address(
         "/api/tables",
         "The tables of a harvest, with the rows of one",
-        {"table": "its name; none is the first", "after": AFTER},
+        {"table": "its name; none is the first", "after": AFTER, "format": "csv: these rows"},
     ),
     Address("/api/runs", "Runs, how they were begun, snapshots, each with what it changed"),
     Address("/api/log", "Lines of the log, the last first", {"level": "the least"}),
