@@ -76,12 +76,12 @@ def crawled(site: Site, query: Query) -> dict[str, Any]:
     return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
 
 
-def tables(site: Site, query: Query) -> dict[str, Any]:
+def filled_tables(site: Site, query: Query) -> dict[str, Any]:
     return filled.tables(site, query.get("table", ""), query.get("after", ""))
 
 
 def rows_of_table(site: Site, query: Query) -> Sheet:
-    found = tables(site, query)
+    found = filled_tables(site, query)
     return Sheet(found["table"], found["columns"], found["rows"])
 
 
@@ -101,7 +101,7 @@ PAGES = (
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
-    Page("tables", "Tables", tables, False, ("layers", "structure"), rows_of_table),
+    Page("tables", "Tables", filled_tables, False, ("layers", "structure"), rows_of_table),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),
     Page("log", "Log", log_lines),
     Page("settings", "Settings", settings, is_live=False),
