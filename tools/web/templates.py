@@ -10,6 +10,7 @@ from jinja2 import Environment
 
 from ..sheets import environment as shared
 from ..sheets.wording import IN_TEMPLATES
+from .data.facet_list import listed
 from .graph_data import address as with_query
 from .places import Live
 
@@ -19,7 +20,7 @@ FOLDER = Path(__file__).with_name("templates")
 @cache
 def environment() -> Environment:
     made = shared.environment(FOLDER)
-    made.globals |= {**IN_TEMPLATES, "at": Live(), "with_query": with_query}
+    made.globals |= {**IN_TEMPLATES, "at": Live(), "with_query": with_query, "listed": listed}
     return made
 
 
