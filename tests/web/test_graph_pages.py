@@ -30,7 +30,7 @@ from tools.web.data.queries import about, queries
 
 SHAPES = {"svg", "defs", "marker", "path", "line", "text", "circle", "clipPath", "image"}
 BETWEEN = "What there is between two names, in either direction"
-DOG = "/c/en/dog"
+DOG, TOY = "/c/en/dog", "/c/de/spielzeug"
 NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)
 
 
@@ -40,7 +40,7 @@ def folder(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = copied(harvested, tmp_path_factory.mktemp("graph"))
     with closing(SqliteGraph(to / "state/graph.db")) as graph:
         strange = [f"/c/en/{name}" for name in NAMES]
-        graph.write([Entity.of(each) for each in strange], ())
+        graph.write([Entity.of(each) for each in (*strange, TOY)], ())
         write(graph, *(relation("HasA", "/c/en/dog", each, 99.0) for each in strange))
         write(graph, relation("HasA", "/c/en/dog", "/c/en/toy", 98.0))
         stuff = [relation("CreatedBy", f"/c/en/stuff_{at}", "/c/en/toy") for at in range(40)]
@@ -156,6 +156,8 @@ def test_queries_are_about_whom_a_name_or_a_uri_means(shown: Served) -> None:
         assert "'/c/en/dog'" in texts["One concept, by its URI"], of
         assert "a.name = 'dog' AND b.name = 'toy'" in texts[BETWEEN], of
         assert found["sentence"] == ""
+    german = shown.get("/api/queries?concept=spielzeug").json["queries"]
+    assert any(TOY in each["sql"] for each in german)
     page = shown.get(f"/queries?{asked(concept='no such thing')}").text
     assert "There is no concept &#39;no such thing&#39;." in page
     assert "There is no" not in shown.get("/queries").text
@@ -504,7 +506,10 @@ def test_keys_judge_only_the_tile_that_has_the_focus(shown: Served, browser: Eye
             look.page.keyboard.type("u")
 
 
-PLACES = ("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA")
+PLACES = (
+    *("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA"),
+    *("/graph?concept=/c/en/dog&depth=2", "/queries", "/media?more=type.1"),
+)
 
 
 def test_every_page_is_narrow_and_dark(shown: Served, browser: Eyes) -> None:

@@ -13,7 +13,7 @@ from ...sheets.wording import phrase, sentence
 from .statistics import Statistics, TypeShare
 
 PAGE = 60
-STRETCH = 1_000  # relations that are read at once where all are
+STRETCH = 5_000  # relations that are read at once where all are
 
 
 class End(NamedTuple):
