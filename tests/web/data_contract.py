@@ -23,8 +23,8 @@ from tools.web.data import neighbourhood as neighbours
 from tools.web.data.gallery import Filter
 from tools.web.data.growing import Grower
 from tools.web.data.neighbourhood import neighbourhood
+from tools.web.data.relations import every, type_page
 from tools.web.data.relations import relation as one_relation
-from tools.web.data.relations import type_page
 from tools.web.data.sidecar import NAME, Sidecar
 from tools.web.explorer import Explorer
 from tools.web.graph_data import ways
@@ -341,6 +341,66 @@ class DataContract:
         monkeypatch.setattr(neighbours, "READ", 300)
         assert left_out(nodes=30) == (70, False), "of each type and direction a hundred are known"
 
+    def test_neighbours_are_joined_among_each_other(self, graph: Graph, reader: Reader) -> None:
+        """And to what is on the page already; by the filters, and with the types that come in."""
+
+        def edges(**how: Any) -> set[str]:
+            around = neighbourhood(reader, "/c/en/dog", **how)
+            assert around is not None
+            return {each.uri for each in around.edges}
+
+        own = {each.uri for each in (BARKS, PET, POODLE)}
+        light = relation("HasA", "/c/en/pet", "/c/en/poodle", 0.5)
+        heavy = relation("MadeOf", "/c/en/poodle", "/c/en/pet", 2.0)
+        write(graph, light, heavy)
+        assert edges() == own | {light.uri, heavy.uri}
+        assert edges(least_weight=2.0) == {BARKS.uri, PET.uri}
+        assert edges(types=["IsA", "MadeOf"]) == {PET.uri, POODLE.uri, heavy.uri}
+        known = {"known": ["/c/en/noise", "/c/en/pet", "/c/en/nobody"], "nodes": 1}
+        assert edges(**known) == {BARKS.uri, PET.uri, NOISE.uri}
+        around = neighbourhood(reader, "/c/en/dog")
+        assert around is not None
+        assert [tuple(each) for each in around.types] == [
+            ("IsA", "is a kind of", 2),
+            ("CapableOf", "is capable of", 1),
+            ("HasA", "has", 0),
+            ("MadeOf", "is made of", 0),
+        ]
+
+    def test_two_steps_around_it(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def names(**how: Any) -> set[str]:
+            around = neighbourhood(reader, "/c/en/dog", depth=2, **how)
+            assert around is not None
+            return {each.name for each in around.nodes}
+
+        near = {"dog", "bark", "pet", "poodle"}
+        toys = [relation("HasA", "/c/en/poodle", f"/c/en/toy_{at}", 9.0 - at) for at in range(3)]
+        write(graph, *toys)
+        assert names() == near | {"noise", "toy 0", "toy 1", "toy 2"}
+        assert names(types=["IsA"]) == near - {"bark"}
+        assert names(least_weight=1.5) == near | {"toy 0", "toy 1", "toy 2"}
+        assert names(nodes=1) == {"dog", "pet"}
+        monkeypatch.setattr(neighbours, "FAR", 2)
+        assert names() == near | {"toy 0", "noise"}, "of each one its heaviest"
+
+    def test_of_a_crowd_some_are_looked_at(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write(graph, *crowd(400), *crowd(400, is_outward=False))  # type: ignore[arg-type]
+        assert len(reader.links(["/c/en/crowd"], 100)) == 200
+        only = ["/c/en/one_0000", "/c/en/one_0399"]
+        found = reader.links(["/c/en/crowd"], 1000, ["HasA"], only)
+        assert sorted(each.there for each in found) == sorted(only * 2)
+        assert reader.links(["/c/en/crowd"], 1000, ["IsA"], only) == []
+        joins = relation("MadeOf", "/c/en/one_0398", "/c/en/crowd")
+        write(graph, joins, relation("MadeOf", "/c/en/one_0398", "/c/en/sole"))
+        monkeypatch.setattr(neighbours, "LOOKED_AT", 200)
+        around = neighbourhood(reader, "/c/en/sole", known=["/c/en/crowd"])
+        assert around is not None
+        assert joins.uri in {each.uri for each in around.edges}, "known from the other end"
+
     def test_a_relation_and_its_type(self, reader: Reader) -> None:
         shown = one_relation(reader, BARKS.uri)
         assert shown is not None
@@ -350,6 +410,17 @@ class DataContract:
         wanted = sorted(each.uri for each in RELATIONS if each.type == "IsA")
         assert [each.relation.uri for each in page.relations] == wanted
         assert page.after == ""
+
+    def test_every_relation_of_a_concept_is_read_once(
+        self, graph: Graph, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loop = relation("HasA", "/c/en/crowd", "/c/en/crowd", 99.0)
+        some = [*crowd(25), *crowd(25, is_outward=False), loop]
+        write(graph, *some)  # type: ignore[arg-type]
+        monkeypatch.setattr("tools.web.data.relations.STRETCH", 10)
+        found = list(every(reader, "/c/en/crowd"))
+        assert sorted(found) == sorted(some)  # type: ignore[type-var]
+        assert list(every(reader, "/c/en/nobody")) == []
 
     def test_a_type_goes_on_by_key(self, graph: Graph, reader: Reader) -> None:
         write(graph, *crowd(100))  # type: ignore[arg-type]

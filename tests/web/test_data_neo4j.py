@@ -19,6 +19,7 @@ from tests.support.graph_world import graph_in
 from tests.support.neo4j_server import AnyServer, ask
 from tests.support.wires import Wire
 from tests.web.data_contract import BARKS, DataContract, fill
+from tests.web.scene import HOSTILE
 from tools.add import Counts, Graph
 from tools.conceptnet.graph import graph_counts, open_reader
 from tools.conceptnet.rules import ALL_RELATIONS
@@ -31,6 +32,7 @@ from tools.graphs.neo4j_reader import PAGE_S
 from tools.graphs.reader import FIRST, Reader
 from tools.web.data import search
 from tools.web.data.growing import Grower
+from tools.web.data.queries import queries
 from tools.web.data.sidecar import Sidecar
 
 
@@ -120,6 +122,14 @@ def test_what_is_at_hand_is_told_without_reading_the_graph(empty_neo4j: AnyServe
     assert {each for each in found if "CountStore" in each} and not [
         each for each in found if "Scan" in each or "Seek" in each or "Expand" in each
     ], found
+
+
+def test_queries_to_copy_are_cypher_whatever_a_name_holds(empty_neo4j: AnyServer) -> None:
+    with closing(graph_in(empty_neo4j)) as graph:
+        fill(graph)
+    for name in ("dog", "o'neil\\", *HOSTILE):
+        for each in queries(f"/c/en/{name}", name, f"$uri {name}"):
+            assert operators(empty_neo4j, each.cypher), each.title
 
 
 def test_figures_count_nothing_twice(

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -22,8 +23,13 @@ from tools.graphs.sqlite import SqliteGraph
 from tools.jobs.registry import job_in
 from tools.settings import Settings
 from tools.web import explorer
-from tools.web.data import statistics
+from tools.web.data import sidecar, statistics
 from tools.web.site import Site, Sources
+
+WITHOUT_SEARCH = (
+    *("/c/en/dog", "/api/c/en/dog?format=csv", "/graph?concept=/c/en/dog", "/r/HasA", "/stats"),
+    *("/path?from=dog&to=cat", "/queries", "/more?concept=/c/en/dog&type=HasA"),
+)
 
 
 @pytest.fixture
@@ -83,6 +89,39 @@ def test_figures_that_cannot_be_counted_say_why(
     site.explorer.count()
     wait_for(site.explorer.figures)
     assert site.explorer.trouble == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sqlite3.OperationalError("database or disk is full"),
+        sqlite3.DatabaseError("file is not a database"),
+        PermissionError(13, "Permission denied"),
+    ],
+)
+def test_without_room_for_the_search_the_graph_is_shown(
+    error: Exception, harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / sidecar.NAME).unlink(missing_ok=True)
+
+    def full(path: Path) -> None:
+        raise error
+
+    with served(folder) as page, monkeypatch.context() as patch:
+        patch.setattr(sidecar, "_connected", full)
+        [media] = page.get("/api/c/en/dog").json["concept"]["media"][:1] or [None]
+        assert media is not None
+        file = quote(media["path"])
+        for address in (*WITHOUT_SEARCH, f"/file/{file}", f"/thumb/{file}"):
+            assert page.get(address).status == 200, address
+        for address in ("/search?q=dog", "/search/found?q=d", "/media", "/api/media"):
+            answer = page.get(address)
+            assert answer.status == 503, address
+            assert "search.db cannot be written" in answer.text and str(error) in answer.text
+        patch.undo()
+        assert wait_for(lambda: page.get("/api/search?q=dog").json["is_whole"])
+        assert page.get("/c/en/dog").status == 200
 
 
 def test_a_server_that_is_silent_is_asked_by_one(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -18,14 +20,16 @@ from playwright.sync_api import Route
 from tests.support.store_contract import relation, write
 from tests.web.eyes import HAS_BEGUN, Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
-from tools.add import Entity
+from tools.add import Entity, Relation
 from tools.graphs.sqlite import SqliteGraph
 from tools.graphs.sqlite_reader import SqliteReader
 from tools.sheets.write import sheet
 from tools.web.data.judgements import judged
-from tools.web.data.queries import queries
+from tools.web.data.queries import about, queries
 
 SHAPES = {"svg", "defs", "marker", "path", "line", "text", "circle", "clipPath", "image"}
+BETWEEN = "What there is between two names, in either direction"
+DOG, TOY = "/c/en/dog", "/c/de/spielzeug"
 NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)
 
 
@@ -35,8 +39,11 @@ def folder(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = copied(harvested, tmp_path_factory.mktemp("graph"))
     with closing(SqliteGraph(to / "state/graph.db")) as graph:
         strange = [f"/c/en/{name}" for name in NAMES]
-        graph.write([Entity.of(each) for each in strange], ())
+        graph.write([Entity.of(each) for each in (*strange, TOY)], ())
         write(graph, *(relation("HasA", "/c/en/dog", each, 99.0) for each in strange))
+        write(graph, relation("HasA", "/c/en/dog", "/c/en/toy", 98.0))
+        stuff = [relation("CreatedBy", f"/c/en/stuff_{at}", "/c/en/toy") for at in range(40)]
+        write(graph, *stuff, relation("SymbolOf", "/c/en/toy", strange[3], 9.0))
     return to
 
 
@@ -134,9 +141,45 @@ def test_small_pictures_are_small_and_run_nothing(shown: Served) -> None:
 def test_queries_to_copy_run_as_they_are(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "state/graph.db")) as db:
         for name in ("dog", "o'neil\\", *HOSTILE):
-            for each in queries(f"/c/en/{name}", name):
+            for each in about(f"/c/en/{name}", name):
                 rows = db.execute(each.sql).fetchall()
                 assert rows or name != "dog" or "two relations" in each.title
+            for each in queries(f"/c/en/{name}", name, f"'$uri $name {name}"):
+                db.execute(each.sql).fetchall()
+
+
+def test_queries_are_about_whom_a_name_or_a_uri_means(shown: Served) -> None:
+    for of in ("dog", "Dog", "/c/en/dog"):
+        found = shown.get(f"/api/queries?{asked(concept=of, other='/c/en/toy')}").json
+        texts = {each["title"]: each["sql"] for each in found["queries"]}
+        assert "'/c/en/dog'" in texts["One concept, by its URI"], of
+        assert "a.name = 'dog' AND b.name = 'toy'" in texts[BETWEEN], of
+        assert found["sentence"] == ""
+    german = shown.get("/api/queries?concept=spielzeug").json["queries"]
+    assert any(TOY in each["sql"] for each in german)
+    page = shown.get(f"/queries?{asked(concept='no such thing')}").text
+    assert "There is no concept &#39;no such thing&#39;." in page
+    assert "There is no" not in shown.get("/queries").text
+    more = f"/queries?{asked(concept='/c/en/dog')}"
+    assert f'href="{more}"' in shown.get("/c/en/dog").text
+
+
+def test_relations_as_a_table(shown: Served, folder: Path) -> None:
+    """All of them, whatever their ends are called, for a spreadsheet to keep."""
+    found = shown.get("/api/c/en/dog?format=csv")
+    assert (found.status, found.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert found.headers["content-disposition"] == 'attachment; filename="c_en_dog.csv"'
+    columns, *rows = csv.reader(StringIO(found.text, newline=""))
+    assert columns == [*Relation._fields]
+    with closing(sqlite3.connect(folder / "state/graph.db")) as db:
+        joined = "SELECT uri, start_uri, end_uri FROM relation WHERE ? IN (start_uri, end_uri)"
+        wanted = db.execute(joined, (DOG,)).fetchall()
+    assert sorted((row[0], row[2], row[3]) for row in rows) == sorted(wanted)
+    assert 'href="/api/c/en/dog?format=csv"' in shown.get(DOG).text
+    assert shown.get("/api/c/en/nobody?format=csv").status == 404
+    for name in NAMES:
+        header = shown.get(f"/api{quote(f'/c/en/{name}')}?format=csv").headers
+        assert re.fullmatch(r'attachment; filename="\w+\.csv"', header["content-disposition"])
 
 
 def test_a_graph_that_is_spoilt_inside_is_said(folder: Path, tmp_path: Path) -> None:
@@ -317,6 +360,66 @@ def test_the_picture_shows_what_was_chosen_last(shown: Served, browser: Eyes) ->
         assert not [each for each in look.complaints() if each.startswith("thrown")]
 
 
+def test_the_picture_joins_neighbours_and_goes_two_steps(shown: Served, browser: Eyes) -> None:
+    """And what comes in by growing can be chosen and left out."""
+    inner = "() => picture.edges().filter(e => !e.connectedNodes('.centre').length).length"
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        drawn = look.page.locator("#picture[data-nodes]")
+        drawn.wait_for()
+        first = int(drawn.get_attribute("data-nodes") or 0)
+        assert look.page.evaluate(inner) > 0
+        new = look.page.locator("#types input[value=CreatedBy]")
+        assert new.count() == 0
+        look.page.evaluate("() => { picture.getElementById('/c/en/toy').emit('tap'); }")
+        look.page.locator(f"#picture[data-nodes='{first + 10}']").wait_for()
+        new.uncheck()
+        look.page.locator(f"#picture[data-nodes='{first}']").wait_for()
+        assert new.count() == 1
+        new.check()
+        look.page.locator("select[name=depth]").select_option("2")
+        look.page.locator(f"#picture:not([data-nodes='{first}'])").wait_for()
+        assert first < int(drawn.get_attribute("data-nodes") or 0) <= 24 + 36 + 1
+        picture(look.page, "graph-two-steps")
+        assert look.complaints() == []
+
+
+WHERE = "uri => picture.getElementById(uri).position()"
+
+
+def test_the_picture_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
+    with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
+        drawn, keys = look.page.locator("#picture[data-nodes]"), look.page.keyboard
+        drawn.wait_for()
+        look.page.locator("#again").focus()
+        keys.press("Tab")
+        assert drawn.get_attribute("data-chosen") == "/c/en/dog", "the focus came to it"
+        keys.press("ArrowRight")
+        right = drawn.get_attribute("data-chosen")
+        assert look.page.evaluate(WHERE, right)["x"] > 0
+        assert look.page.locator("#picture-chosen").inner_text()
+        keys.press("ArrowLeft")
+        assert drawn.get_attribute("data-chosen") == "/c/en/dog"
+        keys.press("ArrowUp")
+        assert look.page.evaluate(WHERE, drawn.get_attribute("data-chosen"))["y"] < 0
+        before = int(drawn.get_attribute("data-nodes") or 0)
+        for _ in range(before):
+            keys.press("n")
+            if drawn.get_attribute("data-chosen") == "/c/en/toy":
+                break
+        assert look.page.locator("#picture-chosen").inner_text().startswith("toy, joined with")
+        picture(look.page, "graph-by-keys")
+        keys.press("Enter")
+        look.page.locator(f"#picture[data-nodes='{before + 10}']").wait_for()
+        keys.press("n")
+        keys.press("p")
+        keys.press("Tab")
+        assert look.page.evaluate("() => document.activeElement.id") != "picture", "no trap"
+        keys.press("Shift+Tab")
+        keys.press("o")
+        look.page.wait_for_url("**/c/en/toy")
+        assert look.complaints() == []
+
+
 def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:
     around = shown.get(f"/api/graph?{asked(concept=concept)}")
     nodes = around.json["around"]["nodes"]
@@ -403,7 +506,10 @@ def test_keys_judge_only_the_tile_that_has_the_focus(shown: Served, browser: Eye
             look.page.keyboard.type("u")
 
 
-PLACES = ("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA")
+PLACES = (
+    *("/search?q=d", "/c/en/dog", "/media", "/stats", "/path?from=dog&to=wolf", "/r/HasA"),
+    *("/graph?concept=/c/en/dog&depth=2", "/queries", "/media?more=type.1"),
+)
 
 
 def test_every_page_is_narrow_and_dark(shown: Served, browser: Eyes) -> None:

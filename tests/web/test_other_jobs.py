@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
 
@@ -101,6 +103,26 @@ def test_tables_row_by_row(job: str, sampled: Sampled) -> None:
         for name in counts:
             answer = page.get(f"/tables?table={quote(name)}")
             assert answer.status == 200 and 'class="cell' in answer.text, name
+
+
+def test_a_table_as_csv(sampled: Sampled, tmp_path: Path) -> None:
+    """What is seen, with the same key; hostile texts stay in their cells."""
+    folder = shutil.copytree(sampled("layers"), tmp_path / "copy")
+    add_hostile_rows(folder / "state-layers" / "shop" / "shop.db")
+    with looking_at(folder, "layers", "shop") as page:
+        after = ""
+        for _ in range(2):
+            asked = f"/api/tables?table=product&after={quote(after, '')}"
+            seen, found = page.get(asked).json, page.get(f"{asked}&format=csv")
+            columns, *rows = csv.reader(StringIO(found.text, newline=""))
+            assert columns == seen["columns"]
+            cells = [["" if each is None else str(each) for each in row] for row in seen["rows"]]
+            assert rows == cells and len(rows) > 50
+            after = seen["next"]
+        assert found.headers["content-disposition"] == 'attachment; filename="product.csv"'
+        assert page.get("/api/tables?table=nothing&format=csv").status == 404
+        text = page.get("/tables?table=product").text
+        assert 'href="/api/tables?table=product&amp;format=csv"' in text
 
 
 def all_rows(page: Served, name: str) -> list[list[object]]:

@@ -118,8 +118,9 @@ def _by_uri(type_: str, is_outward: bool) -> str:
 def _links(type_: str, is_outward: bool) -> str:
     arrow = f"-[r:{type_}]->" if is_outward else f"<-[r:{type_}]-"
     return f"""UNWIND $concepts AS here CALL {{ WITH here
-            MATCH (:Entity {{uri: here}}){arrow}(m:Entity)
+            MATCH (:Entity {{uri: here}}){arrow}(m:Entity) WHERE $types = [] OR type(r) IN $types
             RETURN m.uri AS there, r.uri AS uri, type(r) AS type, r.weight AS weight LIMIT $each }}
+        WITH here, there, uri, type, weight WHERE $among = [] OR there IN $among
         RETURN here, there, uri, type, weight"""
 
 

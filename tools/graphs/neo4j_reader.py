@@ -96,11 +96,19 @@ class Neo4jReader:
         rows = self._ask(query, after=storable(after), limit=limit) if query else []
         return [Relation(*row) for row in rows]
 
-    def links(self, concepts: Sequence[str], each: int) -> list[Link]:
+    def links(
+        self,
+        concepts: Sequence[str],
+        each: int,
+        types: Sequence[str] = (),
+        among: Sequence[str] = (),
+    ) -> list[Link]:
+        lists = {"concepts": concepts, "types": types, "among": among}
+        clean = {name: [storable(each) for each in some] for name, some in lists.items()}
         return [
             Link(row[0], row[1], row[2], row[3], row[4], is_outward)
             for is_outward, query in self._typed.links.items()
-            for row in self._ask(query, concepts=list(map(storable, concepts)), each=each)
+            for row in self._ask(query, each=each, **clean)
         ]
 
     def entity_page(self, after: str, limit: int) -> list[Name]:

@@ -115,8 +115,15 @@ class Reader(Protocol):
     def of_type(self, type_: str, limit: int, after: str) -> list[Relation]:
         """Relations of a type by their URIs."""
 
-    def links(self, concepts: Sequence[str], each: int) -> list[Link]:
-        """Where these lead in one step, either way; of each end's at most so many."""
+    def links(
+        self,
+        concepts: Sequence[str],
+        each: int,
+        types: Sequence[str] = (),
+        among: Sequence[str] = (),
+    ) -> list[Link]:
+        """Where these lead in one step, either way: by relations of these types, and to these
+        concepts; none named is all. Of each end's at most so many are looked at."""
 
     def entity_page(self, after: str, limit: int) -> list[Name]:
         """Concepts by their URIs."""

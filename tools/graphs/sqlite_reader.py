@@ -34,7 +34,10 @@ BY_URI = f"{READ_RELATION} {{end}} = ?1 AND type = ?2 AND uri > ?4 ORDER BY uri 
 OF_TYPE = f"{READ_RELATION} uri > ? AND uri < ? ORDER BY uri LIMIT ?"
 HEAVIEST_OF_TYPE = """SELECT uri FROM relation WHERE uri > ? AND uri < ? AND type = ?
     ORDER BY weight DESC, uri LIMIT ?"""
-LINKS = """SELECT {here}, {there}, uri, type, weight FROM relation WHERE {here} = ? LIMIT ?"""
+LINKS = """SELECT {here}, {there} AS there, uri, type, weight FROM relation
+    WHERE {here} = ?1{wanted} LIMIT ?4"""
+OF_TYPES = " AND type IN (SELECT value FROM json_each(?2))"
+AMONG = "SELECT * FROM ({links}) WHERE there IN (SELECT value FROM json_each(?3))"
 NAMES = """SELECT uri, name, language,
     (SELECT count(*) FROM relation WHERE start_uri = e.uri)
     + (SELECT count(*) FROM relation WHERE end_uri = e.uri)
@@ -128,12 +131,20 @@ class SqliteReader:
         rows = self._all(OF_TYPE, max(begin, after), end, limit)
         return [Relation(*row) for row in rows if row[1] == type_]
 
-    def links(self, concepts: Sequence[str], each: int) -> list[Link]:
+    def links(
+        self,
+        concepts: Sequence[str],
+        each: int,
+        types: Sequence[str] = (),
+        among: Sequence[str] = (),
+    ) -> list[Link]:
+        filters = _json(types), _json(among)
+        queries = {out: _links(out, bool(types), bool(among)) for out in ENDS}
         return [
             Link(row[0], row[1], row[2], row[3], row[4], is_outward)
             for concept in concepts
-            for is_outward, here in ENDS.items()
-            for row in self._all(LINKS.format(here=here, there=ENDS[not is_outward]), concept, each)
+            for is_outward, query in queries.items()
+            for row in self._all(query, concept, *filters, each)
         ]
 
     def entity_page(self, after: str, limit: int) -> list[Name]:
@@ -167,6 +178,12 @@ class SqliteReader:
             if isinstance(error, sqlite3.OperationalError):
                 raise Unavailable(f"the graph {self._path} cannot be read now: {error}") from error
             raise
+
+
+def _links(is_outward: bool, has_types: bool, has_ends: bool) -> str:
+    here, there = ENDS[is_outward], ENDS[not is_outward]
+    found = LINKS.format(here=here, there=there, wanted=OF_TYPES if has_types else "")
+    return AMONG.format(links=found) if has_ends else found
 
 
 def _numbers(db: sqlite3.Connection) -> Numbers:

@@ -26,6 +26,7 @@ from ..sheets.document import STYLE
 from . import crawl_routes, file_routes, graph_routes
 from .access import Access
 from .actions import ACTIONS
+from .as_csv import Sheet, download
 from .guard import Guard
 from .metrics import metrics_of
 from .openapi import ASKED, described
@@ -54,7 +55,7 @@ class Web:
         routes = [
             *(Route(page.address, partial(self.page, page)) for page in PAGES),
             *(Route(f"/live/{page.name}", partial(self.live, page)) for page in PAGES),
-            *(Route(f"/api/{page.name}", partial(self.json, page.data)) for page in PAGES),
+            *(Route(f"/api/{page.name}", self.programs(page)) for page in PAGES),
             Route("/api/", self.index),
             Route("/api/openapi.json", partial(self.json, lambda site, _: described())),
             Route("/api/status", partial(self.json, lambda site, _: status_of(site).data())),
@@ -93,9 +94,21 @@ class Web:
         render = partial(self._part, page, query)
         return self.streams.answer(f"{page.name}?{sorted(query.items())}", render)
 
-    async def json(self, data: Callable[..., Any], request: Request) -> Response:
-        found = await run_in_threadpool(data, self.site, request.query_params)
+    async def json(
+        self,
+        data: Callable[..., Any],
+        request: Request,
+        table: Callable[..., Sheet] | None = None,
+    ) -> Response:
+        """Or as a table, of what has one."""
+        query = request.query_params
+        if table is not None and query.get("format") == "csv":
+            return download(await run_in_threadpool(table, self.site, query))
+        found = await run_in_threadpool(data, self.site, query)
         return as_json(found)
+
+    def programs(self, page: Page) -> Callable[..., Any]:
+        return partial(self.json, page.data, table=page.table)
 
     async def history(self, request: Request) -> Response:
         from ..reports.as_json import as_json as whole

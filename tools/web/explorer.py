@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
@@ -34,7 +35,8 @@ logger = logging.getLogger(__name__)
 class Explorer:
     def __init__(self, site: Site) -> None:
         self._site, self._lock = site, Lock()
-        self._open: tuple[Reader, Sidecar, Grower] | None = None
+        self._graph: Reader | None = None
+        self._search: tuple[Sidecar, Grower] | None = None  # of this graph
         self._files: Sequence[tuple[int, int] | None] = ()  # as they were opened
         self._failure: tuple[HarvestError, float] | None = None  # and until when it counts
         self._counting: Thread | None = None
@@ -51,54 +53,70 @@ class Explorer:
 
     @property
     def reader(self) -> Reader:
-        return self._opened()[0]
+        with self._lock:
+            return self._opened()
 
     @property
     def sidecar(self) -> Sidecar:
-        return self._opened()[1]
+        return self._searched()[0]
 
     def is_whole(self) -> bool:
         """Has everything been gone through once, so that what is not found is not there?"""
-        return self._opened()[2].is_whole()
+        return self._searched()[1].is_whole()
 
     def close(self) -> None:
         with self._lock:
-            if self._open is not None:
-                reader, sidecar, grower = self._open
+            if self._search is not None:
+                sidecar, grower = self._search
                 grower.stop()
                 sidecar.close()
-                reader.close()
-                self._open = None
+            if self._graph is not None:
+                self._graph.close()
+            self._graph = self._search = None
 
-    def _opened(self) -> tuple[Reader, Sidecar, Grower]:
+    def _searched(self) -> tuple[Sidecar, Grower]:
+        """Tried again as often as somebody asks: there may be room now."""
         with self._lock:
-            if self._open is not None and self._files != self._files_now():
-                self._let_go()
-            if self._open is None:
-                self._open = self._new()
+            reader = self._opened()
+            if self._search is None:
+                self._search = self._new_search(reader)
                 self._files = self._files_now()
-            return self._open
+            return self._search
 
-    def _new(self) -> tuple[Reader, Sidecar, Grower]:
+    def _opened(self) -> Reader:
+        """With the lock in hand. Most pages need no `search.db`; those that do say why it is not
+        there."""
+        if self._graph is not None and self._files != self._files_now():
+            self._let_go()
+        if self._graph is None:
+            self._graph = self._new_graph()
+            with suppress(HarvestError):
+                self._search = self._new_search(self._graph)
+            self._files = self._files_now()
+        return self._graph
+
+    def _new_graph(self) -> Reader:
         if self._failure is not None and time.monotonic() < self._failure[1]:
             raise self._failure[0].with_traceback(None)
         settings, began = self._site.sources.settings, time.monotonic()
         try:
-            reader = open_reader(settings.graph_url, settings.neo4j.password)
+            return open_reader(settings.graph_url, settings.neo4j.password)
         except HarvestError as error:
             now = time.monotonic()
             self._failure = error, now + (now - began)
             raise
-        sidecar = _or_close(reader, lambda: Sidecar(self.state / NAME))
+
+    def _new_search(self, reader: Reader) -> tuple[Sidecar, Grower]:
+        sidecar = Sidecar(self.state / NAME)
         grower = Grower(reader, sidecar)
         grower.start()
-        return reader, sidecar, grower
+        return sidecar, grower
 
     def _let_go(self) -> None:
         """Not closed: whoever reads it still ends that, and it is closed with the last of them."""
-        if self._open is not None:
-            self._open[2].stop()
-            self._open = None
+        if self._search is not None:
+            self._search[1].stop()
+        self._graph = self._search = None
 
     def _files_now(self) -> list[tuple[int, int] | None]:
         url = self._site.sources.settings.graph_url
@@ -144,11 +162,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _or_close(reader: Reader, make: Callable[[], Sidecar]) -> Sidecar:
-    try:
-        return make()
-    except BaseException:
-        reader.close()
-        raise

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .. import uri
+from ..add import Relation
 from ..conceptnet.seeds import concept_of
 from ..errors import UsageError
 from ..graphs.reader import FIRST, Key
@@ -15,12 +16,13 @@ from ..media.credits import Credit
 from ..sheets.concept import concept, more, picture_of
 from ..sheets.credits import credits_of
 from ..sheets.wording import called
+from .as_csv import Sheet
 from .data import gallery, judgements, media_file, paths, published, relations, search
 from .data.gallery import Filter
 from .data.growing import TRAITS
 from .data.judgements import Judgement
 from .data.neighbourhood import NODES, neighbourhood
-from .data.queries import queries
+from .data.queries import about, queries
 from .explorer import Explorer
 
 Query = Mapping[str, str]
@@ -67,8 +69,15 @@ def one_concept(explorer: Explorer, of: str) -> Found | None:
     return {
         "concept": found,
         "credits": credits_of(found.files),
-        "queries": queries(of, found.entity.name),
+        "queries": about(of, found.entity.name),
     }
+
+
+def relations_of(explorer: Explorer, of: str) -> Sheet | None:
+    reader = explorer.reader
+    if of not in reader.entities_at([of]):
+        return None
+    return Sheet(of, Relation._fields, relations.every(reader, of))
 
 
 def more_lines(explorer: Explorer, query: Query) -> Found | None:
@@ -90,6 +99,7 @@ def _key(query: Query) -> Key:
 
 
 def around(explorer: Explorer, query: Query) -> Found | None:
+    depth = 2 if query.get("depth") == "2" else 1
     found = neighbourhood(
         explorer.reader,
         query.get("concept", ""),
@@ -97,8 +107,9 @@ def around(explorer: Explorer, query: Query) -> Found | None:
         _number(query.get("weight", ""), 0.0, 1e9),
         int(_number(query.get("nodes", ""), NODES, 1000)),
         _listed(query.get("known", ""), 500),
+        depth,
     )
-    return None if found is None else {"around": found}
+    return None if found is None else {"around": found, "depth": depth}
 
 
 def one_relation(explorer: Explorer, of: str) -> Found | None:
@@ -123,10 +134,14 @@ def ways(explorer: Explorer, query: Query) -> Found:
         one, other = _meant(explorer, start), _meant(explorer, end)
         missing = start if one is None else end if other is None else ""
         if missing or one is None or other is None:
-            sentence = f"There is no concept {missing!r}."
+            sentence = _no_concept(missing)
         else:
             found = paths.paths(explorer.reader, one, other)
     return {"start": start, "end": end, "found": found, "sentence": sentence}
+
+
+def _no_concept(called: str) -> str:
+    return f"There is no concept {called!r}."
 
 
 def _meant(explorer: Explorer, text: str) -> str | None:
@@ -200,8 +215,17 @@ def figures(explorer: Explorer, query: Query) -> Found:
 
 
 def to_copy(explorer: Explorer, query: Query) -> Found:
-    of = query.get("concept", "") or "/c/en/dog"
-    return {"of": of, "queries": queries(of, uri.label(of))}
+    """Of a name or a URI. What was typed and is not there is said, and asked for all the same."""
+    of, other = query.get("concept", "").strip(), query.get("other", "").strip()
+    missing = [each for each in (of, other) if each and _meant(explorer, each) is None]
+    concept = _meant(explorer, of or "dog") or concept_of(of or "dog", "en") or of
+    second = _meant(explorer, other or "cat") or other or "cat"
+    return {
+        "of": of or "dog",
+        "other": other or "cat",
+        "sentence": _no_concept(missing[0]) if missing else "",
+        "queries": queries(concept, uri.label(concept) or of, uri.label(second) or second),
+    }
 
 
 def address(query: Query, **changes: str) -> str:

@@ -24,14 +24,20 @@ LONGEST = 2_000  # characters of a URI, as everywhere
 
 
 def routes_of_graph(web: Web) -> list[Route]:
-    def page(name: str, begin: str, data: Callable[[Explorer, str, Query], Any]) -> list[Route]:
-        """A page and its JSON for every URI that begins so."""
+    def page(
+        name: str,
+        begin: str,
+        data: Callable[[Explorer, str, Query], Any],
+        table: Callable[[Explorer, str, Query], Any] | None = None,
+    ) -> list[Route]:
+        """A page and its JSON for every URI that begins so; a table, too, if it has one."""
 
         async def shown(request: Request) -> Response:
             return await web.shown(name, _of(request, begin, data), request)
 
         async def as_json(request: Request) -> Response:
-            return await web.json(_of(request, begin, data), request)
+            rows = None if table is None else _of(request, begin, table)
+            return await web.json(_of(request, begin, data), request, table=rows)
 
         return [Route(begin + "{rest:path}", shown), Route(f"/api{begin}{{rest:path}}", as_json)]
 
@@ -43,7 +49,12 @@ def routes_of_graph(web: Web) -> list[Route]:
         return await _part(web, "parts/lines.html", graph_data.more_lines, request)
 
     return [
-        *page("concept", "/c/", lambda explorer, uri, _: graph_data.one_concept(explorer, uri)),
+        *page(
+            "concept",
+            "/c/",
+            lambda explorer, uri, _: graph_data.one_concept(explorer, uri),
+            lambda explorer, uri, _: graph_data.relations_of(explorer, uri),
+        ),
         *page("relation", "/a/", lambda explorer, uri, _: graph_data.one_relation(explorer, uri)),
         *page(
             "type",

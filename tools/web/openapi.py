@@ -42,7 +42,7 @@ ASKED = (
         "Concepts by the beginning of their names",
         {"q": "what was typed", "language": "codes, with spaces between them"},
     ),
-    Address("/api/c/{uri}", "A concept", {"uri": URI}),
+    Address("/api/c/{uri}", "A concept", {"uri": URI, "format": "csv: all its relations"}),
     Address("/api/a/{uri}", "A relation", {"uri": URI}),
     Address("/api/r/{uri}", "Relations of a type", {"uri": "the type", "after": AFTER}),
     Address(
@@ -54,6 +54,7 @@ ASKED = (
             "weight": "the least",
             "nodes": "how many new ones at most",
             "known": "URIs that are drawn already, with spaces between them",
+            "depth": "1, or 2: some neighbours of the neighbours as well",
         },
     ),
     Address(
@@ -88,7 +89,11 @@ ASKED = (
         },
     ),
     Address("/api/stats", "The graph in figures, and what others publish"),
-    Address("/api/queries", "SQL, Cypher and SPARQL about a concept", {"concept": CONCEPT}),
+    Address(
+        "/api/queries",
+        "SQL, Cypher and SPARQL to copy",
+        {"concept": "a name or a URI", "other": "another one, for what is between two"},
+    ),
     Address("/api/details", "What the stores of the other jobs say"),
     Address(
         "/api/pages",
@@ -99,7 +104,7 @@ ASKED = (
     Address(
         "/api/tables",
         "The tables of a harvest, with the rows of one",
-        {"table": "its name; none is the first", "after": AFTER},
+        {"table": "its name; none is the first", "after": AFTER, "format": "csv: these rows"},
     ),
     Address("/api/runs", "Runs, how they were begun, snapshots, each with what it changed"),
     Address("/api/log", "Lines of the log, the last first", {"level": "the least"}),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..base.credentials import hidden
 from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
 from . import tables as filled
+from .as_csv import Sheet
 from .explorer import Explorer
 from .site import Site
 
@@ -23,13 +24,15 @@ _ID = re.compile(r"[0-9]{1,18}")
 
 class Page(NamedTuple):
     """`name` is its address, that of its JSON under /api/ and its template; a live one is sent
-    again as it changes. `jobs` are those that have it: none named is all."""
+    again as it changes; `table` is what it has as CSV. `jobs` are those that have it: none named
+    is all."""
 
     name: str
     title: str
     data: Data
     is_live: bool = True
     jobs: tuple[str, ...] = ()
+    table: Callable[[Site, Query], Sheet] | None = None
 
     @property
     def address(self) -> str:
@@ -73,8 +76,13 @@ def crawled(site: Site, query: Query) -> dict[str, Any]:
     return crawl.page_list(site, query.get("q", ""), query.get("after", ""))
 
 
-def rows_of_table(site: Site, query: Query) -> dict[str, Any]:
+def filled_tables(site: Site, query: Query) -> dict[str, Any]:
     return filled.tables(site, query.get("table", ""), query.get("after", ""))
+
+
+def rows_of_table(site: Site, query: Query) -> Sheet:
+    found = filled_tables(site, query)
+    return Sheet(found["table"], found["columns"], found["rows"])
 
 
 def of_graph(data: Callable[[Explorer, Query], dict[str, Any]]) -> Data:
@@ -93,7 +101,7 @@ PAGES = (
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),
-    Page("tables", "Tables", rows_of_table, is_live=False, jobs=("layers", "structure")),
+    Page("tables", "Tables", filled_tables, False, ("layers", "structure"), rows_of_table),
     Page("runs", "Runs", lambda site, query: runs.runs(site)),
     Page("log", "Log", log_lines),
     Page("settings", "Settings", settings, is_live=False),

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..sheets import environment as shared
 from ..sheets.wording import IN_TEMPLATES
+from .data.facet_list import listed
 from .graph_data import address as with_query
 from .places import Live
 
@@ -19,8 +20,8 @@ Render = Callable[..., str]
 def rendering(media: Path | None) -> Render:
     """For the pages of one server: templates that know where its files are."""
     made = shared.environment(FOLDER).overlay()
-    own = {**IN_TEMPLATES, "at": Live(media), "with_query": with_query}
-    made.globals = {**made.globals, **own}
+    own = {"at": Live(media), "with_query": with_query, "listed": listed}
+    made.globals = {**made.globals, **IN_TEMPLATES, **own}
 
     def rendered(template: str, /, **values: Any) -> str:
         return made.get_template(template).render(values)

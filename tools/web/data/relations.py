@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ... import uri
 from ...add import Media, Relation
-from ...graphs.reader import Reader
+from ...graphs.reader import FIRST, Key, Reader, Side
 from ...sheets.concept import picture_of
 from ...sheets.wording import phrase, sentence
 from .statistics import Statistics, TypeShare
 
 PAGE = 60
+STRETCH = 5_000  # relations that are read at once where all are
 
 
 class End(NamedTuple):
@@ -42,6 +43,22 @@ class TypePage(NamedTuple):
 def relation(reader: Reader, of: str) -> Shown | None:
     found = reader.relations_at([of]).get(of)
     return None if found is None else shown(reader, [found])[0]
+
+
+def every(reader: Reader, concept: str) -> Iterator[Relation]:
+    """All that begin or end there, each once, by type and URI; read as they are taken."""
+    for side in reader.degree_by_side(concept):
+        for each in _stretches(reader, concept, side):
+            if side.is_outward or each.start != concept:
+                yield each
+
+
+def _stretches(reader: Reader, concept: str, side: Side) -> Iterator[Relation]:
+    after: Key | None = FIRST
+    while after is not None:
+        some = reader.side(concept, side.type, side.is_outward, STRETCH, False, after)
+        yield from some
+        after = (FIRST[0], some[-1].uri) if len(some) == STRETCH else None
 
 
 def type_page(

@@ -84,9 +84,15 @@ class Sidecar:
         self._open()
 
     def _open(self) -> None:
-        self.db = self._opened()
-        self.reading = reading(self.path, any_thread=True)
-        self.reading.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        try:
+            self.db = _writable(self.path)
+            self.reading = reading(self.path, any_thread=True)
+            self.reading.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        except (sqlite3.Error, OSError) as error:
+            raise StopHarvest(
+                f"{self.path} cannot be written ({error}): make room or give it a folder that"
+                " can be written"
+            ) from error
         self.file = _number(self.path)  # which one it is, of all that there were
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -114,21 +120,20 @@ class Sidecar:
                     remove(self.path)
                 self._open()
 
-    def _opened(self) -> sqlite3.Connection:
-        try:
-            return _connected(self.path)
-        except sqlite3.OperationalError as error:
-            raise StopHarvest(
-                f"{self.path} cannot be written ({error}): make room or give it a folder that"
-                " can be written"
-            ) from error
-        except sqlite3.DatabaseError:
-            remove(self.path)  # it holds nothing that the graph does not
-            return _connected(self.path)
-
     def close(self) -> None:
         self.reading.close()
         self.db.close()
+
+
+def _writable(path: Path) -> sqlite3.Connection:
+    """One that is spoilt is made anew: it holds nothing that the graph does not."""
+    try:
+        return _connected(path)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        remove(path)
+        return _connected(path)
 
 
 def _number(path: Path) -> int:

@@ -17,9 +17,12 @@
     const owner = document.createElement("a");
     owner.href = tile.dataset.owner;
     owner.textContent = tile.dataset.name;
-    said.replaceChildren(owner, ` ${tile.dataset.credit} · SHA-256 ${tile.dataset.sha256}`);
+    const credit = tile.closest("li").querySelector("template").content.cloneNode(true);
+    said.replaceChildren(owner, " ", credit, ` · SHA-256 ${tile.dataset.sha256}`);
     document.getElementById("large-notice").replaceChildren();
     if (!dialog.open) dialog.showModal();
+    // A sound would take the keys; and what was shown before may have had the focus.
+    if (made.controls || !dialog.contains(document.activeElement)) dialog.focus();
   };
   const go = (to) => {
     at = Math.max(0, Math.min(tiles.length - 1, to));
@@ -66,7 +69,12 @@
   };
   tiles.forEach((tile, number) => {
     tile.addEventListener("focus", () => { at = number; });
-    tile.addEventListener("click", (event) => { event.preventDefault(); at = number; show(tile); });
+    tile.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;  // a window or a tab of its own
+      event.preventDefault();
+      at = number;
+      show(tile);
+    });
   });
   for (const button of dialog.querySelectorAll("[data-verdict]")) {
     button.addEventListener("click", () => judge(button.dataset.verdict));
@@ -77,7 +85,8 @@
     tiles[at].focus();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.target.closest("input, textarea, select, audio") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("audio") && event.key.startsWith("Arrow")) return;  // louder, softer, back and on
     const act = {
       ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1),
       ArrowDown: () => go(at + columns()), ArrowUp: () => go(at - columns()),
@@ -85,7 +94,7 @@
       n: () => { const next = document.getElementById("next"); if (next) location.href = next.href; },
     }[event.key];
     const isChosen = dialog.open || tiles.includes(document.activeElement);
-    if (!act || ("gbu".includes(event.key) && !isChosen)) return;
+    if (!act || (event.key !== "n" && !isChosen)) return;  // else nobody could scroll
     event.preventDefault();
     act();
   });

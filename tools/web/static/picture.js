@@ -19,6 +19,7 @@ document.addEventListener("DOMContentLoaded", () => {
       { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
       { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
       { selector: "node.grown", style: { "border-color": colour("--link") } },
+      { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "ellipse" } },
       { selector: "edge", style: {
         "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--line"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
         "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
@@ -30,21 +31,38 @@ document.addEventListener("DOMContentLoaded", () => {
   const say = (text) => { document.getElementById("picture-said").textContent = text; };
   const leftOut = (around) => around.left_out
     ? `; ${around.is_exact ? "" : "at least "}${around.left_out} neighbours of ${cy.getElementById(around.centre).data("name")} are not shown` : "";
+  const circle = (uris, far, first = 0) => new Map(uris.map((uri, number) => {
+    const turn = 2 * Math.PI * (first + number) / uris.length;
+    return [uri, [far(number) * 620 * Math.cos(turn), far(number) * 340 * Math.sin(turn)]];
+  }));
+  // Around the centre two rings, one between the gaps of the other; the neighbours of neighbours outside, each beyond its own.
+  const rings = (around) => {
+    const steps = around.edges.flatMap((edge) => [[edge.source, edge.target], [edge.target, edge.source]]);
+    const near = new Set(steps.filter(([from]) => from === around.centre).map(([, to]) => to));
+    near.delete(around.centre);
+    const inner = around.nodes.map((node) => node.uri).filter((uri) => near.has(uri));
+    const whose = new Map();
+    for (const [from, to] of steps) if (near.has(from) && !whose.has(to)) whose.set(to, inner.indexOf(from));
+    const outer = around.nodes.map((node) => node.uri).filter((uri) => uri !== around.centre && !near.has(uri))
+      .sort((one, other) => whose.get(one) - whose.get(other));
+    const size = outer.length ? 0.95 : 1;
+    return new Map([[around.centre, [0, 0]], ...circle(inner, (number) => size * (number % 2 ? 0.58 : 1), 1),
+      ...circle(outer, (number) => number % 2 ? 1.33 : 1.62, 1)]);
+  };
   const add = (around) => {
     const old = new Set(cy.nodes().map((node) => node.id()));
     const from = cy.getElementById(around.centre);
     const middle = from.nonempty() ? from.position() : { x: 0, y: 0 };
     const fresh = around.nodes.filter((node) => !old.has(node.uri));
     const isFirst = old.size === 0;
+    const places = isFirst ? rings(around) : circle(fresh.map((node) => node.uri), () => 0.7);
     cy.batch(() => {
-      fresh.forEach((node, number) => {
-        // At first two rings, one between the gaps of the other; the centre itself comes first.
-        const turn = 2 * Math.PI * number / Math.max(1, fresh.length - (isFirst ? 1 : 0));
-        const far = isFirst ? (number === 0 ? 0 : number % 2 ? 1 : 0.58) : 0.7;
+      for (const node of fresh) {
+        const [x, y] = places.get(node.uri);
         cy.add({ group: "nodes", data: { id: node.uri, name: (node.has_sound ? "♪ " : "") + node.name.slice(0, 80),
           ...(node.picture ? { picture: "/thumb/" + pathOf(node.picture.path) } : {}) },
-          position: { x: middle.x + far * 620 * Math.cos(turn), y: middle.y + far * 340 * Math.sin(turn) } });
-      });
+          position: { x: middle.x + x, y: middle.y + y } });
+      }
       for (const edge of around.edges) {
         if (cy.getElementById(edge.uri).empty()) {
           cy.add({ group: "edges", data: { id: edge.uri, source: edge.source, target: edge.target, type: edge.type,
@@ -60,6 +78,7 @@ document.addEventListener("DOMContentLoaded", () => {
     layout.one("layoutstop", () => pinned.unlock());  // else nobody could drag them again
     pinned.lock();
     layout.run();
+    offer(around.types);
     say(`${cy.nodes().length} concepts, ${cy.edges().length} relations` + leftOut(around));
     place.dataset.nodes = cy.nodes().length;
   };
@@ -67,6 +86,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const boxes = [...form.querySelectorAll("input[type=checkbox]")];
     const on = boxes.filter((box) => box.checked);
     return on.length === boxes.length ? "" : on.map((box) => box.value).join(" ") || "-";
+  };
+  // What comes in by growing can be chosen, too; what was not asked for is not chosen.
+  const offer = (found) => {
+    const boxes = [...form.querySelectorAll("input[type=checkbox]")];
+    const isChosen = boxes.every((box) => box.checked);
+    for (const each of found.filter((type) => !boxes.some((box) => box.value === type.type))) {
+      const box = Object.assign(document.createElement("input"), { type: "checkbox", value: each.type, checked: isChosen });
+      const label = document.createElement("label");
+      label.append(box, ` ${each.label}`);
+      document.getElementById("types").append(label, " ");
+    }
   };
   const answerTo = async (asked) => {
     try {
@@ -79,8 +109,9 @@ document.addEventListener("DOMContentLoaded", () => {
   let beginnings = 0;  // what was asked before the last one is for another choice
   const grow = async (concept) => {
     const begun = beginnings;
+    const isFirst = cy.nodes().empty();
     const asked = new URLSearchParams({ concept, types: types(), weight: form.elements.weight.value || "0",
-      nodes: cy.nodes().empty() ? "24" : "10", known: cy.nodes().map((node) => node.id()).join(" ").slice(0, 6000) });
+      depth: isFirst ? form.elements.depth.value : "1", nodes: isFirst ? "24" : "10", known: cy.nodes().map((node) => node.id()).join(" ").slice(0, 6000) });
     const around = await answerTo(asked);
     if (begun !== beginnings) return;
     if (!around) { say("It cannot be shown now: try again."); return; }
@@ -128,10 +159,48 @@ document.addEventListener("DOMContentLoaded", () => {
   cy.on("dragfree", "node", (event) => event.target.addClass("pinned"));
   cy.on("tap", "node", (event) => {
     const id = event.target.id();
-    if (last && last.id === id && event.timeStamp - last.time < 400) { location.href = pathOf(id); return; }
+    if (last && last.id === id && event.timeStamp - last.time < 400) { open(event.target); return; }
     last = { id, time: event.timeStamp };
     grow(id);
   });
+  // By keys: one concept is chosen, at first the centre.
+  const open = (node) => { location.href = pathOf(node.id()); };
+  const chosen = () => { const one = cy.nodes(".chosen"); return one.nonempty() ? one.first() : cy.nodes(".centre").first(); };
+  const choose = (node) => {
+    cy.nodes(".chosen").removeClass("chosen");
+    node.addClass("chosen");
+    const at = node.renderedPosition();
+    if (at.x < 0 || at.y < 0 || at.x > cy.width() || at.y > cy.height()) cy.center(node);
+    const name = Object.assign(document.createElement("bdi"), { textContent: node.data("name") });
+    document.getElementById("picture-chosen").replaceChildren(name, `, joined with ${node.openNeighborhood("node").length} here`);
+    place.dataset.chosen = node.id();
+  };
+  // The nearest in this direction: what lies aside is farther than it is.
+  const beside = (x, y) => {
+    const from = chosen().position();
+    const far = cy.nodes().map((node) => {
+      const to = node.position(), dx = to.x - from.x, dy = to.y - from.y;
+      return { node, ahead: dx * x + dy * y, aside: Math.abs(dx * y - dy * x) };
+    }).filter((each) => each.ahead > 1 && each.aside <= 2 * each.ahead);
+    far.sort((one, other) => one.ahead + 2 * one.aside - other.ahead - 2 * other.aside);
+    return far.length ? far[0].node : chosen();
+  };
+  const next = (by) => {
+    const nodes = cy.nodes().toArray();
+    return nodes[(nodes.indexOf(chosen()) + by + nodes.length) % nodes.length];
+  };
+  const keys = {
+    ArrowRight: () => choose(beside(1, 0)), ArrowLeft: () => choose(beside(-1, 0)),
+    ArrowDown: () => choose(beside(0, 1)), ArrowUp: () => choose(beside(0, -1)),
+    n: () => choose(next(1)), p: () => choose(next(-1)), o: () => open(chosen()),
+    Enter: (event) => { if (event.shiftKey) open(chosen()); else grow(chosen().id()); },
+  };
+  place.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key] || chosen().empty()) return;
+    event.preventDefault();
+    keys[event.key](event);
+  });
+  place.addEventListener("focus", () => { if (chosen().nonempty()) choose(chosen()); });
   form.addEventListener("change", begin);
   form.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
   document.getElementById("again").addEventListener("click", begin);
