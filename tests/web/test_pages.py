@@ -148,20 +148,6 @@ def row_of(text: str, name: str) -> str:
     return next(each for each in table.split("<tr") if f"<bdi>{name}" in each)
 
 
-def test_a_file_that_is_elsewhere_is_told_as_that(harvested: Path, tmp_path: Path) -> None:
-    """It was shipped, or a node of a cluster has it."""
-    folder = copied(harvested, tmp_path)
-    with served(folder) as page:
-        wait_for(lambda: page.get("/api/media").json["is_whole"])
-        before = page.get("/c/en/dog").text
-        assert "not on this computer" not in before and "/file/en/dog/" in before
-        assert page.get("/").text.count('class="absent"') == 0
-        shutil.rmtree(folder / "m" / "en")
-        after = page.get("/c/en/dog").text
-        assert "not on this computer" in after and "/file/en/" not in after
-        assert "/thumb/en/" not in page.get("/").text + page.get("/search?q=do").text
-
-
 def test_refused_files_by_reason(page: Served, harvested: Path) -> None:
     seen = page.get("/api/refused").json
     text = (harvested / "m" / "SEARCHES.jsonl").read_text()

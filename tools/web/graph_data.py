@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ from .data import gallery, judgements, media_file, paths, published, relations, 
 from .data.gallery import Filter
 from .data.growing import TRAITS
 from .data.judgements import Judgement
-from .data.neighbourhood import NODES, neighbourhood
+from .data.neighbourhood import NODES, Neighbourhood, neighbourhood
 from .data.queries import about, queries
 from .explorer import Explorer
 
@@ -109,7 +110,18 @@ def around(explorer: Explorer, query: Query) -> Found | None:
         _listed(query.get("known", ""), 500),
         depth,
     )
-    return None if found is None else {"around": found, "depth": depth}
+    return None if found is None else {"around": _here(found, explorer.media), "depth": depth}
+
+
+def _here(found: Neighbourhood, folder: Path) -> Neighbourhood:
+    """Only with pictures that are on this computer: a browser asks for each of them."""
+    nodes = [
+        each._replace(picture=None)
+        if each.picture and not media_file.is_here(folder, each.picture.path)
+        else each
+        for each in found.nodes
+    ]
+    return found._replace(nodes=nodes)
 
 
 def one_relation(explorer: Explorer, of: str) -> Found | None:

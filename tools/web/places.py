@@ -12,6 +12,7 @@ from ..sheets.album import NOT_HERE
 from ..sheets.concept import Group
 from ..sheets.environment import part_of_url
 from ..sheets.places import Places, Seen
+from .data.media_file import is_here
 
 
 class HasPath(Protocol):
@@ -24,11 +25,7 @@ class Live(Places):
         self._media = media
 
     def is_here(self, media: HasPath) -> bool:
-        """Not whether it may be shown: whoever sends it asks for more."""
-        try:
-            return self._media is not None and (self._media / media.path).is_file()
-        except (OSError, ValueError):  # no path of a file at all
-            return False
+        return is_here(self._media, media.path)
 
     def file(self, media: Media, is_small: bool) -> Seen:
         if not self.is_here(media):

@@ -35,6 +35,14 @@ def by_path(reader: Reader, folder: Path, path: str) -> Found | None:
     return None if file is None else _found(folder, file)
 
 
+def is_here(folder: Path | None, path: str) -> bool:
+    """Not whether it may be shown: whoever sends it asks for more."""
+    try:
+        return folder is not None and (folder / path).is_file()
+    except (OSError, ValueError):  # no path of a file at all
+        return False
+
+
 def is_sha256(text: str) -> bool:
     return _SHA256.fullmatch(text) is not None
 

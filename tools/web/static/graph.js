@@ -9,9 +9,11 @@
 
   const show = (tile) => {
     const shown = document.getElementById("large-shown");
-    const made = document.createElement(tile.dataset.kind === "audio" ? "audio" : "img");
-    made.src = tile.dataset.file;
-    if (tile.dataset.kind === "audio") made.controls = true; else made.alt = tile.dataset.name;
+    const { file, kind, name } = tile.dataset;
+    const made = document.createElement(!file ? "p" : kind === "audio" ? "audio" : "img");
+    if (!file) made.textContent = "The file is not on this computer.";
+    else if (kind === "audio") Object.assign(made, { src: file, controls: true });
+    else Object.assign(made, { src: file, alt: name });
     shown.replaceChildren(made);
     const said = document.getElementById("large-said");
     const owner = document.createElement("a");
