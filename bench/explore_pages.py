@@ -119,6 +119,7 @@ def pages(concepts: Sequence[str]) -> dict[str, Sequence[str]]:
         "concept": some,
         "concept of 100,000 relations": [crowd],
         "picture of a neighbourhood": [f"/graph?concept={quote(each)}" for each in some],
+        "two steps of it": [f"/graph?depth=2&concept={quote(each)}" for each in some],
         "that of 100,000 relations": [f"/graph?concept={crowd}"],
         "type of relations": ["/r/IsA", "/r/RelatedTo"],
         "paths": [f"/path?from={quote(each)}&to={crowd}" for each in some],
