@@ -13,6 +13,7 @@ from ..journal import facts, pauses
 from ..journal.at_work import AtWork, at_work_in
 from ..journal.check import Copy, copies
 from ..journal.holder import Running, running
+from ..journal.hosts import ALL
 from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
 from ..journal.reader import Look, look
@@ -100,13 +101,14 @@ def view_of(
     stored: Mapping[str, int] | None,
     *,
     has_failures: bool = True,
+    most_hosts: int = ALL,
 ) -> View:
     """Whoever holds the folder is asked before the file: a harvest that ends in between has then
     written down everything."""
     is_state = file.name == "pools.db"
     holder = running(file.parent) if is_state else None
     kept = copies(file) if is_state else ()
-    seen = look(file, job.whole_file, has_failures=has_failures)
+    seen = look(file, job.whole_file, has_failures=has_failures, most_hosts=most_hosts)
     return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
 
 

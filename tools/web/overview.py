@@ -67,7 +67,7 @@ def overview(site: Site) -> dict[str, Any]:
         "rates": rates_of(view),
         "pools": view.seen.pools,
         "hosts": hosts_of(view, site.remembered("paces", Paces))[:MOST_HOSTS],
-        "hosts_in_all": len(view.seen.assist.hosts),
+        "hosts_in_all": view.seen.assist.hosts_in_all,
         "panels": shown_panels(view),
         "newest": site.newest(),
         "disk": disk_of(site),

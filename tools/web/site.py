@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ..base.seldom import Seldom
 from ..engine.description import Description
 from ..errors import HarvestError, StateDamaged
-from ..journal.reader import failures_at
+from ..journal.reader import failures_at, hosts_at
 from ..journal.reasons import Failures
 from ..reports.view import STRANGER, View, view_of
 from .log_file import has_ended
 from .newest import NewFile, newest_files
+from .paces import MOST
 
 if TYPE_CHECKING:
     from .explorer import Explorer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FRESH_S = 0.4  # as long an answer is good for whoever asks next
+TIMES, LONGEST_FRESH_S = 10, 5.0  # or so many times as long as it took
 STORED_S, NEWEST_S = 5.0, 3.0
 
 
@@ -90,22 +92,30 @@ class Site:
         return self.sources.job_of(self.file) if self.file.exists() else STRANGER
 
     def view(self) -> View:
-        """Without failures, which have pages of their own. Raises what a state that cannot be
-        read raises."""
+        """Without failures, which have pages of their own, and of hosts with the most asked ones.
+        Raises what a state that cannot be read raises."""
         stored = self._stored()  # not in the lock: a server may be slow to answer, or silent
         with self._lock:
             if self._view is None or time.monotonic() >= self._until:
                 if not self.file.exists():
                     raise StateDamaged(f"there is no harvest at {self.file} yet")
                 changes = self._changes
-                self._view = view_of(self.file, self.job, stored, has_failures=False)
+                self._view, fresh_s = self._new_view(stored)
                 if changes == self._changes:  # else it may be of before the last one
-                    self._until = time.monotonic() + FRESH_S
+                    self._until = time.monotonic() + fresh_s
             return self._view
 
+    def _new_view(self, stored: Mapping[str, int] | None) -> tuple[View, float]:
+        """And for how many seconds it is good: longer if it took long."""
+        begun = time.monotonic()
+        view = view_of(self.file, self.job, stored, has_failures=False, most_hosts=MOST)
+        return view, min(max(FRESH_S, TIMES * (time.monotonic() - begun)), LONGEST_FRESH_S)
+
     def whole_view(self) -> View:
+        """With all failures and hosts."""
         view, failures = self.view(), self.failures()
-        seen = view.seen._replace(failures=failures.reasons, groups=failures.groups)
+        assist = view.seen.assist._replace(hosts=hosts_at(self.file))
+        seen = view.seen._replace(failures=failures.reasons, groups=failures.groups, assist=assist)
         return view._replace(seen=seen)
 
     def forget(self) -> None:
