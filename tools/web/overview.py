@@ -60,7 +60,7 @@ class HostSeen(NamedTuple):
 
 
 def overview(site: Site) -> dict[str, Any]:
-    view = site.view()
+    view, counted = site.view(), site.last_stored()
     return {
         "stages": stages_of(view),
         "spans": list(SPANS),
@@ -71,7 +71,8 @@ def overview(site: Site) -> dict[str, Any]:
         "panels": shown_panels(view),
         "newest": site.newest(),
         "disk": disk_of(site),
-        "stored": view.stored or {},
+        "stored": (counted.value if counted else None) or {},
+        "stored_as_of": counted.as_of(view.now) if counted else None,
         "store_title": view.job.store_title,
         "failed": view.seen.pools.get("failed", 0),
     }

@@ -65,8 +65,13 @@ def failures(site: Site, query: Query) -> dict[str, Any]:
 def of_job(site: Site, query: Query) -> dict[str, Any]:
     """The job's own views, with those that its stores have to be asked for."""
     view = site.view()
-    own = site.job.details(site.sources.settings)
-    return {"panels": [each for each in (*view.panels, *own) if each.rows and each.kind != "curve"]}
+    own = site.details()
+    panels = (*view.panels, *(own.value if own else ()))
+    return {
+        "panels": [each for each in panels if each.rows and each.kind != "curve"],
+        "is_counted": own is not None,
+        "as_of": own.as_of(view.now) if own else None,
+    }
 
 
 def crawled(site: Site, query: Query) -> dict[str, Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ..base.seldom import Seldom
+from ..base.seldom import Answer, Aside, Seldom
 from ..engine.description import Description
+from ..engine.panel import Panel
 from ..errors import HarvestError, StateDamaged
 from ..journal.reader import failures_at, hosts_at
 from ..journal.reasons import Failures
@@ -57,13 +59,16 @@ class Site:
     _view: View | None = None
     _until: float = 0.0
     _changes: int = 0
-    _stored: Seldom[Mapping[str, int] | None] = field(init=False)
+    _stored: Aside[Mapping[str, int] | None] = field(init=False)
+    _details: Aside[Sequence[Panel]] = field(init=False)
     newest: Seldom[list[NewFile]] = field(init=False)
     failures: Seldom[Failures] = field(init=False)
     _kept: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._stored = Seldom(self._ask_store, STORED_S)
+        settings = self.sources.settings
+        self._stored = Aside(lambda: self.job.stored(settings), STORED_S)
+        self._details = Aside(lambda: self.job.details(settings), STORED_S)
         folder = getattr(self.sources.settings, "media", None)
         self.newest = Seldom(lambda: newest_files(folder), NEWEST_S)
         self.forget()
@@ -94,7 +99,8 @@ class Site:
     def view(self) -> View:
         """Without failures, which have pages of their own, and of hosts with the most asked ones.
         Raises what a state that cannot be read raises."""
-        stored = self._stored()  # not in the lock: a server may be slow to answer, or silent
+        counted = self.last_stored()
+        stored = counted.value if counted else None
         with self._lock:
             if self._view is None or time.monotonic() >= self._until:
                 if not self.file.exists():
@@ -135,8 +141,17 @@ class Site:
     def has_ended(self) -> bool:
         return has_ended(self.state / "log")
 
-    def _ask_store(self) -> Mapping[str, int] | None:
-        try:
-            return self.job.stored(self.sources.settings)
-        except HarvestError:
-            return None
+    def stored(self) -> Answer[Mapping[str, int] | None] | None:
+        """What the store holds, as it was counted last; None before that. Raises why it does not
+        answer."""
+        return self._stored.known()
+
+    def details(self) -> Answer[Sequence[Panel]] | None:
+        """The job's own, for which its stores are asked, as they were counted last."""
+        return self._details.known()
+
+    def last_stored(self) -> Answer[Mapping[str, int] | None] | None:
+        """What it holds, where that is one thing among others: from before, if it is silent now."""
+        with suppress(HarvestError):
+            self.stored()
+        return self._stored.last
