@@ -89,6 +89,11 @@ class Aside(Seldom[T]):
         """Whatever became of the questions since; nothing is asked."""
         return next(iter(self._answers), None)
 
+    @property
+    def trouble(self) -> str:
+        """What was wrong with the last question, if anything was."""
+        return "" if self._failure is None else str(self._failure)
+
     def _work(self) -> None:
         begun = time.monotonic()
         try:

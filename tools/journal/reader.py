@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import orjson
 
-from ..base.sqlite import reading
+from ..base.program import as_typed_here
+from ..base.sqlite import is_damage, reading
 from ..errors import StateDamaged
 from .hosts import ALL, Hosts, hosts_in, number_of_hosts
 from .reasons import Failures, Group, failures_in
@@ -23,6 +24,7 @@ from .sample import Sample
 from .schema import FAILED
 from .timings import is_timing
 
+GO_ON = "; start again with --resume and a good snapshot, which `python history.py --check` names"
 RECENT = 1500  # samples: more than a day of minutes
 ALL_FAILED = (
     f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
@@ -187,7 +189,8 @@ def moment(path: Path) -> Iterator[sqlite3.Connection]:
             db.execute("BEGIN")
             yield db
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:  # TypeError: a row is missing
-        raise StateDamaged(f"{path} cannot be read: {error}") from error
+        advice = GO_ON if path.name == "pools.db" and is_damage(error) else ""
+        raise StateDamaged(as_typed_here(f"{path} cannot be read: {error}{advice}")) from error
 
 
 def _has_assist(db: sqlite3.Connection) -> bool:

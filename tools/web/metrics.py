@@ -44,13 +44,13 @@ class Collector:
     def collect(self) -> Iterator[Family]:
         try:
             view = self._site.view()
+            counts, received = self._totals(view.seen.format)
         except HarvestError:
             yield family(f"{PREFIX}up", Metric("Does the harvest run?", 0))
             return
         pools, stages = view.seen.pools, rates.stages(view.seen.pools)
         slots, paused = slots_in(view.seen.facts), view.paused_slots
         yield family(f"{PREFIX}up", Metric("Does the harvest run?", int(view.running is not None)))
-        counts, received = self._totals(view.seen.format)
         yield from tasks(counts, stages)
         yield from counted(view.job, counts)
         yield in_pools(pools)

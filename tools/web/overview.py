@@ -73,6 +73,7 @@ def overview(site: Site) -> dict[str, Any]:
         "disk": disk_of(site),
         "stored": (counted.value if counted else None) or {},
         "stored_as_of": counted.as_of(view.now) if counted else None,
+        "store_trouble": site.store_trouble,
         "store_title": view.job.store_title,
         "failed": view.seen.pools.get("failed", 0),
     }

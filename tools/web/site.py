@@ -150,6 +150,11 @@ class Site:
         """The job's own, for which its stores are asked, as they were counted last."""
         return self._details.known()
 
+    @property
+    def store_trouble(self) -> str:
+        """Why it does not answer now, if it does not."""
+        return self._stored.trouble
+
     def last_stored(self) -> Answer[Mapping[str, int] | None] | None:
         """What it holds, where that is one thing among others: from before, if it is silent now."""
         with suppress(HarvestError):
