@@ -41,8 +41,13 @@ class Page(NamedTuple):
 def log_lines(site: Site, query: Query) -> dict[str, Any]:
     level = query.get("level", "info")
     level = level if level in log_file.LEVELS else "info"
-    lines = log_file.last_lines(site.state / "log", level, LOG_LINES)
-    return {"level": level, "levels": log_file.LEVELS, "lines": lines[::-1]}
+    found = log_file.last_lines(site.state / "log", level, LOG_LINES)
+    return {
+        "level": level,
+        "levels": log_file.LEVELS,
+        "lines": found.lines[::-1],
+        "searched": found.searched,
+    }
 
 
 def settings(site: Site, query: Query) -> dict[str, Any]:
