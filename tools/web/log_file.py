@@ -14,6 +14,7 @@ from typing import NamedTuple
 import orjson
 
 from .log_tail import last_of, rotated
+from .logged_settings import settings_in
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 LEVEL_AT = len("2026-01-01 00:00:00,000 ")
@@ -104,8 +105,7 @@ def _begun_in(path: Path, *_content: int) -> list[Beginning]:
 
 def _beginning(line: Line) -> Beginning:
     command, _, changed = line.message.partition(BEGINS)[2].partition(DIFFER)
-    parts = [] if changed in ("", "none") else changed.split(", ")
-    return Beginning(line.time, command, parts)
+    return Beginning(line.time, command, [] if changed == "none" else settings_in(changed))
 
 
 def _is_edge(message: str) -> bool:
