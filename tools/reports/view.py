@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..engine.description import Description
 from ..engine.panel import Panel
 from ..journal import facts, pauses
-from ..journal.at_work import AtWork, at_work_in
+from ..journal.at_work import AtWork, at_work_in, number_at_work
 from ..journal.check import Copy, copies
 from ..journal.holder import Running, running
 from ..journal.hosts import ALL
@@ -75,6 +75,11 @@ class View(NamedTuple):
     def at_work(self) -> Sequence[AtWork]:
         """Who works on what now."""
         return at_work_in(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
+    def number_at_work(self) -> int:
+        """The first of them have names."""
+        return number_at_work(self.seen.facts, self.running.pid if self.running else None)
 
     @property
     def next_round(self) -> float | None:
