@@ -70,7 +70,7 @@ def test_the_first_format_has_no_samples(tmp_path: Path) -> None:
     file = make_old(tmp_path / "pools.db", uris={"/c/en/a": "to_fetch"}, failures=[("/c/x", "no")])
     seen = look(file)
     assert seen.format == 1 and seen.pools["to_fetch"] == 1 and seen.failures == {"no": 1}
-    assert seen.assist == ({}, {}, [], 0, 0.0) and all_samples(file) == []
+    assert seen.assist == ({}, {}, [], 0, 0.0, 0) and all_samples(file) == []
     assert failed(file) == [("/c/x", "no", 3)]
 
 

@@ -11,8 +11,13 @@ from urllib.parse import quote
 import pytest
 
 from tests.web.scene import Answer, Served, copied, served, spoil
+from tools.assist.inbox import is_retry_requested, take_retry_requests
+from tools.engine.pools import Pools
+from tools.jobs.conceptnet_description import CONCEPTNET
+from tools.journal.instance import only_instance
 from tools.journal.reader import failures_at
 from tools.journal.reasons import Failures
+from tools.settings import Settings
 
 
 def retried(page: Served, reason: str) -> Answer:
@@ -133,3 +138,77 @@ def test_a_place_that_is_none_is_the_beginning(harvested: Path, tmp_path: Path) 
         for after in ("9" * 400, "9" * 5_000, "-1", "x", "%D9%A3", "0x1"):
             assert found(page, "one", after) == ["one"], after[:9]
         assert found(page, "one", "9" * 18) == []
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_a_group_that_is_a_part_of_another_is_retried_alone(
+    is_running: bool, harvested: Path, tmp_path: Path
+) -> None:
+    folder = copied(harvested, tmp_path)
+    state = folder / "state"
+    reasons = ("HTTP 500", "x.org answered HTTP 500", "HTTP 500 (after 5 attempts)", "http 500")
+    spoil(state, reasons)
+    with served(folder) as page:
+        numbers = {each["reason_group"]: each["number"] for each in groups_of(page)}
+        assert numbers == {"HTTP 500": 2, "x.org answered HTTP 500": 1, "http 500": 1}
+        assert found(page, "HTTP 500") == [reasons[0], reasons[2]]
+        if is_running:
+            with only_instance(state):
+                assert "in a moment" in retried(page, "HTTP 500").json["said"]
+            assert is_retry_requested(state)
+            with closing(Pools(state / "pools.db", CONCEPTNET.stages(Settings()))) as pools:
+                assert take_retry_requests(state, pools) == 2
+            assert not is_retry_requested(state)
+        else:
+            assert retried(page, "HTTP 500").json["said"].startswith("2 go back to work")
+    assert {*failures_at(state / "pools.db").reasons} == {reasons[1], reasons[3]}
+
+
+def test_a_wish_that_nobody_wrote_is_forgotten(harvested: Path, tmp_path: Path) -> None:
+    state = copied(harvested, tmp_path) / "state"
+    spoil(state, ("one",))
+    (state / "wishes").mkdir(exist_ok=True)
+    for at, text in enumerate(("x", "5", "[5]", '{"a": 1}', "null")):
+        (state / "wishes" / f"{at}.retry-of").write_text(text)
+    with closing(Pools(state / "pools.db", CONCEPTNET.stages(Settings()))) as pools:
+        assert take_retry_requests(state, pools) == 0
+    assert not is_retry_requested(state)
+
+
+@pytest.mark.parametrize("few", [10_000, 0])
+def test_a_text_is_looked_for_in_uris_too(
+    few: int, harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where many failed, step by step."""
+    monkeypatch.setattr("tools.web.failed.FEW", few)
+    monkeypatch.setattr("tools.web.failed.STEP", 7)
+    folder = copied(harvested, tmp_path)
+    uris = spoil(folder / "state", ("HTTP 500", "HTTP 404 for that", "HTTP 404"))
+    with served(folder) as page:
+        for uri, reason in zip(uris, ("HTTP 500", "HTTP 404 for that", "HTTP 404"), strict=True):
+            assert found(page, uri.upper()) == [reason]
+        assert found(page, "404") == ["HTTP 404 for that", "HTTP 404"]
+        assert found(page, "http") == ["HTTP 500", "HTTP 404 for that", "HTTP 404"]
+        monkeypatch.setattr("tools.web.failed.PAGE", 2)
+        first = page.get("/api/failed?reason=http").json
+        assert len(first["found"]) == 2 and not first["is_cut"]
+        assert found(page, "http", first["next"]) == ["HTTP 404"]
+
+
+def test_a_search_that_takes_too_long_goes_on_where_it_ended(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FEW", 0), ("STEP", 7), ("LONGEST_S", 0.0)):
+        monkeypatch.setattr(f"tools.web.failed.{name}", value)
+    folder = copied(harvested, tmp_path)
+    uris = spoil(folder / "state", ("one", "other"))
+    with served(folder) as page:
+        assert "Look on" in page.get("/failed?reason=/c/").text
+        assert "None any more" not in page.get("/failed?reason=nobody").text
+        seen, after, steps = list[str](), 0, 0
+        while after is not None:
+            answer = page.get(f"/api/failed?reason=/c/&after={after}").json
+            assert answer["is_cut"] == (answer["next"] is not None)
+            seen += [each["uri"] for each in answer["found"]]
+            after, steps = answer["next"], steps + 1
+        assert {*seen} == {*uris} and len(seen) == 2 and steps > 2

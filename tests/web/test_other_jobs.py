@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.command import run
 from tests.web.eyes import Eyes, picture
-from tests.web.scene import HOSTILE, Served
+from tests.web.scene import HOSTILE, Served, wait_for
 from tests.web.serving import serving
 
 PANELS = {
@@ -57,6 +57,7 @@ def test_pages_of_other_jobs(job: str, sampled: Sampled) -> None:
     with looking_at(sampled(job), job) as page:
         for path in ("/", "/work", "/failed", "/details", "/runs", "/log", "/settings"):
             assert page.get(path).status == 200, (path, page.get(path).text)
+        wait_for(lambda: page.get("/api/details").json["is_counted"])
         titles = [each["title"] for each in page.get("/api/details").json["panels"]]
         assert PANELS[job] <= {*titles}, titles
         assert ("Tables</a>" in page.get("/").text) == (job != "pages")
@@ -93,8 +94,8 @@ def a_page_of_a_crawl(page: Served) -> None:
 def test_tables_row_by_row(job: str, sampled: Sampled) -> None:
     """Each row once, page by page, with what it is from; programs get the same."""
     with looking_at(sampled(job), job) as page:
+        wait_for(lambda: any(page.get("/api/tables").json["tables"].values()))
         counts = page.get("/api/tables").json["tables"]
-        assert counts and any(counts.values())
         for name, number in counts.items():
             rows = all_rows(page, name)
             assert len(rows) == number and all(row[-1] for row in rows), name

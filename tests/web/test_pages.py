@@ -26,6 +26,7 @@ from tests.web.scene import (
 from tools.journal.instance import only_instance
 from tools.journal.nodes import Node, nodes_fact
 from tools.media.credits import licence_name
+from tools.settings import Settings
 from tools.web.pages import PAGES
 from tools.web.runs import MOST_COPIES
 
@@ -46,7 +47,9 @@ def test_overview(page: Served) -> None:
     fetch = next(each for each in seen["stages"] if each["name"] == "fetch")
     assert fetch["done"] == 12
     assert seen["pools"]["finished"] > 0 and seen["newest"] and seen["hosts"]
-    assert seen["disk"]["free"] > 0
+    (disk,) = seen["disks"]
+    assert disk["free"] > 0 and disk["reserve"] == Settings().reserve_bytes
+    assert {Path(each).name for each in disk["folders"]} == {"state", "m"}
     curves = page.get("/api/curves").json
     titles = [each["title"] for each in curves["series"]]
     assert titles[0] == "concepts fetched" and "requests" in titles and titles[-1] == "failures"

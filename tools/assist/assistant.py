@@ -180,7 +180,7 @@ class Assist:
     def retry(self) -> str:
         if is_shipping_requested(self._settings.state):
             self._clock.run_soon(TRANSPORT)
-        revived = take_retry_requests(self._settings.state, self._harvest.pools.revive)
+        revived = take_retry_requests(self._settings.state, self._harvest.pools)
         if revived:
             logger.warning("Assist: %d that had failed go back to work", revived)
         return f"{revived} go back to work"

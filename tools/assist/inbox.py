@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
@@ -23,11 +23,17 @@ from ..journal.holder import Running, running
 from ..journal.instance import only_instance
 
 FOLDER = "wishes"
+HEADS = "retry-of"
 NodeVerb = Literal["drain", "forget"]
 
 
 def request_retry(state: Path, reason: str) -> None:
     _leave(state, "retry", reason)
+
+
+def request_retry_of(state: Path, heads: Sequence[str]) -> None:
+    """Of those whose reasons begin so (see `journal.reasons`)."""
+    _leave(state, HEADS, json.dumps(heads))
 
 
 def request_shipping(state: Path, batch: str | None) -> None:
@@ -53,27 +59,38 @@ def take_pause_requests(state: Path) -> list[Request]:
     return found
 
 
-def take_retry_requests(state: Path, revive: Callable[[str], int]) -> int:
+def take_retry_requests(state: Path, pools: Pools) -> int:
     """Do what was asked for, then forget it; how many URIs go back to work."""
     revived = 0
     for wish in _wishes(state, "retry"):
-        revived += revive(wish.read_text(encoding="utf-8"))
+        revived += pools.revive(wish.read_text(encoding="utf-8"))
+        wish.unlink(missing_ok=True)
+    for wish in _wishes(state, HEADS):
+        with suppress(ValueError):  # written by nobody we know
+            heads = json.loads(wish.read_bytes())
+            if isinstance(heads, list):
+                revived += pools.revive(heads=list(map(str, heads)))
         wish.unlink(missing_ok=True)
     return revived
 
 
 def is_retry_requested(state: Path) -> bool:
-    return bool(_wishes(state, "retry"))
+    return bool(_wishes(state, "retry") or _wishes(state, HEADS))
 
 
-def retry(file: Path, stages: Sequence[Stage], reason: str) -> int | None:
-    """What failed for such a reason waits again, and how many that are; None if a harvest runs,
-    which is asked to do it."""
+def retry(
+    file: Path, stages: Sequence[Stage], reason: str = "", heads: Sequence[str] | None = None
+) -> int | None:
+    """What failed for a reason that holds this text, or begins so, waits again, and how many that
+    are; None if a harvest runs, which is asked to do it."""
     try:
         with only_instance(file.parent), closing(Pools(file, stages)) as pools:
-            return pools.revive(reason)
+            return pools.revive(reason, heads=heads)
     except AlreadyRunning:
-        request_retry(file.parent, reason)
+        if heads is None:
+            request_retry(file.parent, reason)
+        else:
+            request_retry_of(file.parent, heads)
         return None
 
 

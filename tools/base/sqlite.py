@@ -29,7 +29,7 @@ def reading(path: Path, any_thread: bool = False) -> sqlite3.Connection:
     )
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Is it the file that is spoilt, and not the question or the moment?"""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what is above says where in the file
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -97,9 +97,13 @@ class Description:
         return {}
 
     def stored(self, settings: Any) -> Mapping[str, int] | None:
-        """What its store holds; None if there is none yet. Unreachable or Unavailable if it does
-        not answer."""
+        """What its store holds, which may take a while to count; None if there is none yet.
+        Unreachable or Unavailable if it does not answer."""
         return None
+
+    def table_names(self, settings: Any) -> Sequence[str]:
+        """Of its store, without counting anything. Raises what `stored` raises."""
+        return ()
 
     def listing(self, settings: Any, table: str, after: str, most: int) -> Any:
         """So many rows of a table of its store, behind a place (see `tables.listing`); None if it

@@ -37,14 +37,21 @@ class Reopening(Notes):
     def __init__(self, register: Register) -> None:
         super().__init__(register)
 
-    def revive(self, reason: str = "", stage: Stage | None = None, below: int | None = None) -> int:
+    def revive(
+        self,
+        reason: str = "",
+        stage: Stage | None = None,
+        below: int | None = None,
+        heads: Sequence[str] | None = None,
+    ) -> int:
         """What failed (in this stage) for a reason that holds this text waits again, with all its
-        attempts; with `below` only those that had fewer, and what they had stays counted."""
+        attempts; with `below` only those that had fewer, and what they had stays counted. `heads`:
+        for a reason that begins so instead (see `journal.reasons`)."""
         with self.changed:
             revived = 0
             with self._register.transaction():
                 for each in [stage] if stage else self._stages.values():
-                    if count := self._register.revive(reason, each, below):
+                    if count := self._register.revive(reason, each, below, heads):
                         self._waiting.forget(each.waiting)
                         revived += count
             self.changed.notify_all()

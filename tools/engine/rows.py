@@ -13,6 +13,7 @@ from pathlib import Path
 
 import orjson
 
+from ..journal.reasons import BY_HEAD
 from ..journal.schema import FAILED, count_pools
 from . import statements as sql
 from .marks import ELSEWHERE, REASON, Marked
@@ -120,10 +121,14 @@ class Register(StateFile):
         """The clock was set back by so much: every delay ends when it would have ended."""
         self._db.execute(sql.BRING_FORWARD, (seconds,))
 
-    def revive(self, reason: str, stage: Stage, below: int | None) -> int:
+    def revive(
+        self, reason: str, stage: Stage, below: int | None, heads: Sequence[str] | None = None
+    ) -> int:
         """What failed there for such a reason waits again; how many."""
-        statement = sql.REVIVE.format(sql.RANK[stage.order])
-        values = (self.ids[stage.waiting], reason, below)
+        which = sql.BY_TEXT if heads is None else BY_HEAD
+        statement = sql.REVIVE.format(sql.RANK[stage.order], which)
+        said = reason if heads is None else as_json(heads)
+        values = (self.ids[stage.waiting], said, below)
         count = self._db.execute(statement, values).rowcount
         self.count_up({"failed": -count, stage.waiting: count, stage.done: -count})
         return count

@@ -62,9 +62,10 @@ RERANK = f"UPDATE uri SET rank = {{}} WHERE id IN {IDS} RETURNING {COLUMNS}"
 REVIVE = (
     "UPDATE uri SET pool = failed_in, rank = {}, lane = lane_of(failed_in, uri), failed_in = NULL, "
     f"attempts = iif(?3 IS NULL, 0, attempts), reason = NULL WHERE pool = {FAILED} "
-    "AND failed_in = ?1 AND instr(lower(coalesce(reason, 'unknown')), lower(?2)) "
+    "AND failed_in = ?1 AND {} "
     "AND (?3 IS NULL OR attempts < ?3)"
 )
+BY_TEXT = "instr(lower(coalesce(reason, 'unknown')), lower(?2))"
 # What waits may have been ranked for another order, by a run with other settings.
 SET_RANK = {
     order: f"UPDATE uri SET rank = {rank} WHERE pool = ? AND rank IS NOT {rank}"

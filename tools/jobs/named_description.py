@@ -36,6 +36,11 @@ class NamedDescription(Description):
         counts = counts_of(settings, self._password_file(settings))
         return None if counts is None else {name: each.rows for name, each in counts.items()}
 
+    def table_names(self, settings: Settings) -> Sequence[str]:
+        from .named_tables import names_in
+
+        return names_in(settings, self._password_file(settings))
+
     def listing(self, settings: Settings, table: str, after: str, most: int) -> Listing | None:
         from .named_tables import listing_in
 

@@ -5,7 +5,7 @@ Promise: nothing is made; what is looked at is what the state says of itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +32,11 @@ def counts_of(settings: Settings, password_file: Path | None) -> Mapping[str, Ta
     """None if there is nothing yet."""
     with visited(settings, password_file) as found:
         return None if found is None else found.target.counts(found.names)
+
+
+def names_in(settings: Settings, password_file: Path | None) -> Sequence[str]:
+    with visited(settings, password_file) as found:
+        return () if found is None else found.target.known(found.names)
 
 
 def listing_in(

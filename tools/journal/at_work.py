@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .facts import AT_WORK, table_in
 
-MOST, LONGEST = 500, 300  # of them, and characters of a URI
+MOST, LONGEST = 500, 300  # that are named, and characters of a URI; of the others their number
 
 
 class AtWork(NamedTuple):
@@ -28,7 +28,8 @@ class AtWork(NamedTuple):
 
 def at_work_fact(pid: int, at_work: Sequence[AtWork]) -> dict[str, str]:
     shown = [each._replace(uri=each.uri[:LONGEST]) for each in at_work[:MOST]]
-    return {AT_WORK: json.dumps({"pid": pid, "at_work": shown}) if shown else ""}
+    told = {"pid": pid, "number": len(at_work), "at_work": shown}
+    return {AT_WORK: json.dumps(told) if shown else ""}
 
 
 def at_work_in(facts: Mapping[str, str], pid: int | None) -> list[AtWork]:
@@ -46,6 +47,17 @@ def at_work_in(facts: Mapping[str, str], pid: int | None) -> list[AtWork]:
         return [_read(*each) for each in told["at_work"]]
     except (KeyError, TypeError, ValueError):  # somebody else wrote it
         return []
+
+
+def number_at_work(facts: Mapping[str, str], pid: int | None) -> int:
+    """How many there were when this was written, named or not.
+
+    >>> number_at_work(at_work_fact(7, [AtWork("f", "fetch", "/c/en/dog", 1, 0, 1e9)] * 620), 7)
+    620
+    """
+    named = len(at_work_in(facts, pid))
+    number = table_in(facts.get(AT_WORK, "")).get("number")
+    return max(named, number) if named and isinstance(number, int) else named
 
 
 def _read(

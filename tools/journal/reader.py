@@ -14,13 +14,17 @@ from typing import NamedTuple
 
 import orjson
 
-from ..base.sqlite import reading
+from ..base.program import as_typed_here
+from ..base.sqlite import is_damage, reading
 from ..errors import StateDamaged
+from .hosts import ALL, Hosts, hosts_in, number_of_hosts
 from .reasons import Failures, Group, failures_in
+from .rests import named_in
 from .sample import Sample
 from .schema import FAILED
 from .timings import is_timing
 
+GO_ON = "; start again with --resume and a good snapshot, which `python history.py --check` names"
 RECENT = 1500  # samples: more than a day of minutes
 ALL_FAILED = (
     f"SELECT uri, coalesce(reason, 'unknown'), attempts FROM uri WHERE pool = {FAILED} "
@@ -55,14 +59,15 @@ class ClockWork(NamedTuple):
 class Assist(NamedTuple):
     """What the second format has more than the first."""
 
-    hosts: dict[str, tuple[int, int]]
-    """Requests and bytes; the most asked first."""
+    hosts: Hosts
+    """As many as were wanted, and those that were left alone."""
     clock_works: dict[str, ClockWork]
     samples: list[Sample]
     """The first of the last run and the latest ones."""
     runs: int
     worked: float
     """Seconds, in all runs."""
+    hosts_in_all: int = 0
 
 
 class WholeFile(NamedTuple):
@@ -108,24 +113,32 @@ class Look(NamedTuple):
         return {**self.pools, **{f"done_{key}": n for key, n in self.done.items()}, **self.tally}
 
 
-def look(path: Path, whole_file: WholeFile | None = None, *, has_failures: bool = True) -> Look:
+def look(
+    path: Path,
+    whole_file: WholeFile | None = None,
+    *,
+    has_failures: bool = True,
+    most_hosts: int = ALL,
+) -> Look:
     """One moment of a state file or snapshot. `whole_file`: what its job says of such a task.
-    Failures have to be gone through one by one, which takes long where they are very many."""
+    Failures have to be gone through one by one, which takes long where they are very many; so
+    does listing all hosts."""
     with moment(path) as db:
         (format_,) = db.execute("PRAGMA user_version").fetchone()
         counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
         leased = dict(db.execute("SELECT stage, count(*) FROM lease GROUP BY stage"))
         file = _file(db, counts, whole_file) if whole_file else None
         failures = failures_in(db) if has_failures else Failures({}, [])
+        facts = dict(db.execute("SELECT key, value FROM meta"))
         return Look(
             _pools(counts, leased, file),
             {key.removeprefix("done_"): n for key, n in counts.items() if key.startswith("done_")},
             failures.reasons,
-            dict(db.execute("SELECT key, value FROM meta")),
+            facts,
             format_,
             {key: n for key, n in counts.items() if _is_of_job(key)},
             failures.groups,
-            _assist(db) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
+            _assist(db, facts, most_hosts) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
             file,
         )
 
@@ -136,6 +149,12 @@ def failures_at(path: Path) -> Failures:
         return failures_in(db)
 
 
+def hosts_at(path: Path) -> Hosts:
+    """All of them."""
+    with moment(path) as db:
+        return hosts_in(db) if _has_assist(db) else {}
+
+
 def facts_in(path: Path) -> dict[str, str]:
     """What a state says of itself."""
     with moment(path) as db:
@@ -144,9 +163,8 @@ def facts_in(path: Path) -> dict[str, str]:
 
 def all_samples(path: Path) -> list[Sample]:
     with moment(path) as db:
-        if db.execute("PRAGMA user_version").fetchone()[0] < 2:
-            return []
-        return [_sample(row) for row in db.execute(f"{SAMPLES} ORDER BY run, elapsed")]
+        rows = db.execute(f"{SAMPLES} ORDER BY run, elapsed") if _has_assist(db) else ()
+        return [_sample(row) for row in rows]
 
 
 def failed(path: Path, wanted: str = "") -> list[tuple[str, str, int]]:
@@ -171,7 +189,13 @@ def moment(path: Path) -> Iterator[sqlite3.Connection]:
             db.execute("BEGIN")
             yield db
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:  # TypeError: a row is missing
-        raise StateDamaged(f"{path} cannot be read: {error}") from error
+        advice = GO_ON if path.name == "pools.db" and is_damage(error) else ""
+        raise StateDamaged(as_typed_here(f"{path} cannot be read: {error}{advice}")) from error
+
+
+def _has_assist(db: sqlite3.Connection) -> bool:
+    (format_,) = db.execute("PRAGMA user_version").fetchone()
+    return bool(format_ > 1)
 
 
 def _decoded(text: bytes) -> str:
@@ -205,17 +229,17 @@ def _pools(
     return pools
 
 
-def _assist(db: sqlite3.Connection) -> Assist:
+def _assist(db: sqlite3.Connection, facts: Mapping[str, str], most_hosts: int) -> Assist:
     runs, worked = db.execute(WORKED).fetchone()
     rows = {row[:2]: row for row in (*db.execute(FIRST), *db.execute(LATEST, (RECENT,)))}
-    hosts = db.execute("SELECT name, requests, bytes FROM host ORDER BY requests DESC, name")
     clock_works = db.execute("SELECT name, done_at, done, failed_at, failure FROM chore")
     return Assist(
-        {name: (requests, size) for name, requests, size in hosts},
+        hosts_in(db, most_hosts, named_in(facts)),
         {row[0]: ClockWork(*row[1:]) for row in clock_works},
         [_sample(rows[key]) for key in sorted(rows)],
         runs,
         worked,
+        number_of_hosts(db),
     )
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .schema import FAILED
@@ -22,6 +24,7 @@ CUTS = ("://", " for ", " /", " (after ", "{")
 # reasons as failures.
 ENDS = [f"coalesce(nullif(instr(reason, '{cut}'), 0), {LONGEST})" for cut in CUTS]
 HEAD = f"substr(reason, 1, min({', '.join(ENDS)}) - 1)"
+BY_HEAD = f"coalesce({HEAD}, 'unknown') IN (SELECT value FROM json_each(?2))"
 FAILURES = (
     f"SELECT coalesce(reason, 'unknown'), count(*) FROM uri WHERE pool = {FAILED} "
     f"GROUP BY reason ORDER BY 2 DESC, 1 LIMIT {REASONS}"
@@ -53,10 +56,12 @@ class Group(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """All of them: by reason, the most frequent ones, and by group."""
+    """All of them: by reason, the most frequent ones, and by group. `heads`: how the reasons of
+    each group begin, up to the first address; by these they are found again, and no others."""
 
     reasons: dict[str, int]
     groups: list[Group]
+    heads: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 @lru_cache(maxsize=4096)
@@ -76,28 +81,22 @@ def reason_group(reason: str) -> str:
     return general.strip(" :,;(") or reason[:LONGEST]
 
 
-def group_of(reason: str) -> str:
-    """In which one `groups_in` counts it.
-
-    >>> group_of("HTTP 404 for http://example.org/dog"), group_of("{}")
-    ('HTTP 404', 'various')
-    """
-    ends = [at for at in map(reason.find, CUTS) if at >= 0]
-    return reason_group(reason[: min([*ends, LONGEST - 1])]) or "various"
-
-
 def failures_in(db: sqlite3.Connection) -> Failures:
-    return Failures(dict(db.execute(FAILURES)), groups_in(db))
-
-
-def groups_in(db: sqlite3.Connection) -> list[Group]:
-    """By group, the most frequent first; the first ones with examples."""
     counts: dict[str, int] = {}
     firsts: dict[str, str | None] = {}
+    heads: dict[str, list[str]] = {}
     for head, count, first in db.execute(HEADS):
         general = reason_group(head) or "various"
         counts[general] = counts.get(general, 0) + count
         firsts.setdefault(general, first)
+        heads.setdefault(general, []).append(head)
+    return Failures(dict(db.execute(FAILURES)), _groups(db, counts, firsts), heads)
+
+
+def _groups(
+    db: sqlite3.Connection, counts: Mapping[str, int], firsts: Mapping[str, str | None]
+) -> list[Group]:
+    """The most frequent first; the first ones with examples."""
     frequent = sorted(counts, key=lambda each: (-counts[each], each))
     shown = frequent[:GROUPS_WITH_EXAMPLES]
     return [

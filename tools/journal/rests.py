@@ -27,6 +27,16 @@ def rests_fact(pid: int, resting: Sequence[Resting]) -> dict[str, str]:
     return {RESTS: json.dumps(told) if resting else ""}
 
 
+def named_in(facts: Mapping[str, str]) -> list[str]:
+    """By whichever harvest wrote it.
+
+    >>> named_in(rests_fact(7, [Resting("example.org", 1e9, "HTTP 503")])), named_in({})
+    (['example.org'], [])
+    """
+    pid = table_in(facts.get(RESTS, "")).get("pid")
+    return [each.name for each in rests_in(facts, pid if isinstance(pid, int) else None)]
+
+
 def unnamed_in(facts: Mapping[str, str], pid: int | None) -> int:
     """How many more there were when this was written.
 

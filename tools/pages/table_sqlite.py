@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from ..base.checkpoint import Checkpointer
-from ..base.sqlite import reading, stop_if_unwritable, transaction, writing
+from ..base.sqlite import is_damage, reading, stop_if_unwritable, transaction, writing
 from ..errors import GiveUp, StateDamaged, StopHarvest
 from .schema import SCHEMA, require_own
 from .sql_reading import Row
@@ -117,8 +117,21 @@ class SqlitePages(SqlTable):
         return self._db.execute(DIALECT.said(statement), values).fetchall()
 
     def _ask(self, statement: str, **values: object) -> list[Row]:
-        with self._reader_turn:
+        with self._reader_turn, self._explained():
             return self._reader.execute(DIALECT.said(statement), values).fetchall()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What SQLite says of a file that was spoilt since it was opened, as what to do next."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise StopHarvest(f"{self.name} cannot be read: {error}") from error
+            raise StateDamaged(
+                f"{self.name} is damaged ({error}): bring back a copy of it, or set it aside and "
+                "crawl anew by --fresh"
+            ) from error
 
     def _store_page_words(self, counts: Sequence[tuple[int, bytes]]) -> None:
         self._db.executemany(PAGE_WORDS, counts)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from ..engine.description import Description
 from ..engine.panel import Panel
 from ..journal import facts, pauses
-from ..journal.at_work import AtWork, at_work_in
+from ..journal.at_work import AtWork, at_work_in, number_at_work
 from ..journal.check import Copy, copies
 from ..journal.holder import Running, running
+from ..journal.hosts import ALL
 from ..journal.nodes import Node, nodes_in
 from ..journal.processes import Process, processes_in
 from ..journal.reader import Look, look
@@ -76,6 +77,11 @@ class View(NamedTuple):
         return at_work_in(self.seen.facts, self.running.pid if self.running else None)
 
     @property
+    def number_at_work(self) -> int:
+        """The first of them have names."""
+        return number_at_work(self.seen.facts, self.running.pid if self.running else None)
+
+    @property
     def next_round(self) -> float | None:
         """When it begins again, if it waits between two rounds."""
         return facts.next_round(self.seen.facts, self.running.pid if self.running else None)
@@ -100,13 +106,14 @@ def view_of(
     stored: Mapping[str, int] | None,
     *,
     has_failures: bool = True,
+    most_hosts: int = ALL,
 ) -> View:
     """Whoever holds the folder is asked before the file: a harvest that ends in between has then
     written down everything."""
     is_state = file.name == "pools.db"
     holder = running(file.parent) if is_state else None
     kept = copies(file) if is_state else ()
-    seen = look(file, job.whole_file, has_failures=has_failures)
+    seen = look(file, job.whole_file, has_failures=has_failures, most_hosts=most_hosts)
     return View(file, seen, stored, holder, not is_state, kept, time.time(), job)
 
 

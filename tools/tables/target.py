@@ -176,6 +176,12 @@ class Target:
         rows, *filled = db.exec_driver_sql(statement).one()
         return TableCount(rows, dict(zip(table.columns, filled, strict=True)))
 
+    def known(self, names: Iterable[str]) -> list[str]:
+        """Which of these are there, and ours."""
+        with self._database.reading() as db:
+            known = Schema(self._database, db).known()
+        return [name for name in names if name in known]
+
     def listing(self, name: str, after: str, most: int) -> Listing | None:
         """So many rows of one of our tables, behind a place; None if there is none of that name."""
         with self._database.reading() as db:

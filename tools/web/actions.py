@@ -11,7 +11,6 @@ from ..errors import UsageError
 from ..journal.instance import ask_running
 from ..journal.pauses import slots_in
 from . import graph_data
-from .failed import MOST_REASONS, is_known, texts_of
 from .site import Site
 
 Said = Mapping[str, str]
@@ -34,18 +33,13 @@ def stop(site: Site, said: Said) -> str:
 def retry_failed(site: Site, said: Said) -> str:
     """Those of a reason, or all."""
     group = said.get("reason", "")
-    if group and not is_known(site, group):
+    if group and group not in site.failures().heads:
         raise UsageError("nothing failed for this reason any more")
-    texts = texts_of(site, group) if group else [""]
-    if not texts:
-        raise UsageError("their reasons are too many to go by: retry them by a text they share")
     stages = site.job.stages(site.sources.settings)
-    revived = [retry(site.file, stages, text) for text in texts]
-    if None in revived:
+    number = retry(site.file, stages, heads=site.failures().heads[group] if group else None)
+    if number is None:
         return "the harvest that runs puts them back to work in a moment"
-    number = sum(each or 0 for each in revived)
-    more = "; there are more, ask again for them" if len(texts) == MOST_REASONS else ""
-    return f"{number:,} go back to work: start the harvest to go on{more}"
+    return f"{number:,} go back to work: start the harvest to go on"
 
 
 def _ask(site: Site, verb: Literal["pause", "resume"], said: Said) -> str:

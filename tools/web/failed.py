@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..journal.reader import moment
-from ..journal.reasons import group_of
+from ..journal.reasons import BY_HEAD
 from ..journal.schema import FAILED
 from .site import Site
 
 PAGE = 100
-MOST_REASONS = 100  # that are asked for one by one
-OF_REASON = (
-    "SELECT uri.id, uri, coalesce(reason, 'unknown'), attempts, coalesce(name, '') FROM uri "
-    f"LEFT JOIN pool ON pool.id = failed_in WHERE uri.pool = {FAILED} "
-    "AND EXISTS (SELECT 1 FROM json_each(?) "
-    "WHERE instr(lower(coalesce(reason, 'unknown')), lower(value))) AND uri.id > ? "
-    "ORDER BY uri.id LIMIT ?"
+FEW = 50_000  # failures, which are found by their index; more, by going through all URIs
+STEP, LONGEST_S = 100_000, 0.15  # URIs, and seconds of processor time for all steps
+OF_TEXT = "(instr(lower(coalesce(reason, 'unknown')), lower(?2)) OR instr(lower(uri), lower(?2)))"
+FOUND = (
+    "SELECT uri.id, uri, coalesce(reason, 'unknown'), attempts, coalesce(name, '') FROM uri {} "
+    f"LEFT JOIN pool ON pool.id = failed_in WHERE uri.pool = {FAILED} AND {{}} "
+    "AND uri.id > ?1 AND uri.id <= ?3 ORDER BY uri.id LIMIT ?4"
 )
+NUMBER = (
+    f"SELECT (SELECT count(*) FROM uri INDEXED BY failures WHERE pool = {FAILED}), "
+    "(SELECT max(id) FROM uri)"
+)
+
+
+Row = tuple[int, str, str, int, str]
+
+
+class Hits(NamedTuple):
+    """`after`: behind which id there are more, or may be; None behind the last one."""
+
+    rows: list[Row]
+    after: int | None
 
 
 class FailedUri(NamedTuple):
@@ -42,35 +57,40 @@ def failed(site: Site) -> dict[str, Any]:
 
 
 def failed_for(site: Site, text: str, after: int) -> dict[str, Any]:
-    """Those of a group, or whose reason holds this text, in the order of their discovery, behind
-    an id."""
-    rows = _rows(site.file, texts_of(site, text) or [text], after)
-    names = site.job.known_as(site.file, [row[1] for row in rows[:PAGE]])
+    """Those of a group, or whose reason or URI holds this text, in the order of their discovery,
+    behind an id. `is_cut`: there may be more, as it took too long to look for them."""
+    heads = site.failures().heads.get(text)
+    if heads is None:
+        hits = _hits(site.file, OF_TEXT, text, after)
+    else:
+        hits = _hits(site.file, BY_HEAD, json.dumps(heads), after)
+    names = site.job.known_as(site.file, [row[1] for row in hits.rows])
     found = [
         FailedUri(id_, uri, names.get(uri, uri), reason, attempts, pool.removeprefix("to_"))
-        for id_, uri, reason, attempts, pool in rows[:PAGE]
+        for id_, uri, reason, attempts, pool in hits.rows
     ]
     return {
         "text": text,
-        "is_group": is_known(site, text),
+        "is_group": heads is not None,
         "found": found,
-        "next": found[-1].id if len(rows) > PAGE else None,
+        "next": hits.after,
+        "is_cut": hits.after is not None and len(found) < PAGE,
     }
 
 
-def _rows(file: Path, texts: list[str], after: int) -> list[tuple[int, str, str, int, str]]:
+def _hits(file: Path, which: str, said: str, after: int) -> Hits:
+    """In steps, as there may be millions to go through."""
+    begun, found = time.thread_time(), list[Row]()
     with moment(file) as db:
-        return db.execute(OF_REASON, (json.dumps(texts), after, PAGE + 1)).fetchall()
-
-
-def texts_of(site: Site, group: str) -> list[str]:
-    """By which texts all of a group's reasons are found, and hardly any others. None: it is no
-    group, or one of so rare reasons that they are not read."""
-    reasons = [each for each in site.failures().reasons if group_of(each) == group]
-    if reasons and all(group in each for each in reasons):
-        return [group]
-    return reasons[:MOST_REASONS]
-
-
-def is_known(site: Site, group: str) -> bool:
-    return any(each.reason_group == group for each in site.failures().groups)
+        number, last = db.execute(NUMBER).fetchone()
+        is_few = number <= FEW
+        asked = FOUND.format("INDEXED BY failures" if is_few else "NOT INDEXED", which)
+        while after < (last or 0):
+            until = last if is_few else after + STEP
+            found += db.execute(asked, (after, said, until, PAGE + 1 - len(found)))
+            if len(found) > PAGE:
+                return Hits(found[:PAGE], found[PAGE - 1][0])
+            after = until
+            if time.thread_time() - begun > LONGEST_S and after < last:
+                return Hits(found, after)
+    return Hits(found, None)

@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 import orjson
 
+from .log_tail import last_of, rotated
+from .logged_settings import settings_in
+
 LEVELS = ("debug", "info", "warning", "error", "critical")
+LEVEL_AT = len("2026-01-01 00:00:00,000 ")
+JSON_LEVEL_AT = len('{"time": "2026-01-01T00:00:00.000Z", "level": "')
 TAIL = 400_000  # bytes: several thousand lines
 BEGINS, ENDED = ") begins: ", "ended after "
 DIFFER = "; settings that differ from the default: "
@@ -34,12 +39,44 @@ class Beginning(NamedTuple):
     changed: Sequence[str]
 
 
-def last_lines(file: Path, level: str = "info", most: int = 200) -> list[Line]:
+class Lines(NamedTuple):
+    """`searched`: in only so many bytes from the end (see `log_tail.Found`)."""
+
+    lines: Sequence[Line]
+    searched: int | None
+
+
+def last_lines(file: Path, level: str = "info", most: int = 200) -> Lines:
     """Those of this level and above, the last one last."""
+    contents = [content for each in rotated(file) if (content := _content_of(each))]
+    return _last_lines(file, level, most, *contents)
+
+
+@lru_cache(len(LEVELS))
+def _last_lines(file: Path, level: str, most: int, *_content: object) -> Lines:
     least = LEVELS.index(level) if level in LEVELS else 0
-    lines = [_read(text) for text in _tail(file)]
-    found = [line for line in lines if line.level in LEVELS[least:]]
-    return found[-most:]
+    lower, shown = LEVELS[:least], LEVELS[least:]
+    in_text = tuple(f"{each.upper()} ".encode() for each in lower)
+    in_json = tuple(f'{each}"'.encode() for each in lower)
+
+    def is_wanted(line: bytes) -> bool:  # most are not: they are known without being read
+        if line.startswith(b"{"):
+            is_lower = line.startswith(in_json, JSON_LEVEL_AT)
+        else:
+            is_lower = line.startswith(in_text, LEVEL_AT)
+        return not is_lower and _read(line.decode(errors="replace")).level in shown
+
+    found = last_of(rotated(file), is_wanted, most)
+    return Lines([_read(each.decode(errors="replace")) for each in found.lines], found.searched)
+
+
+def _content_of(path: Path) -> tuple[int, ...] | None:
+    """Another one whenever something was written to it."""
+    try:
+        status = path.stat()
+    except OSError:  # not there, or no longer: it was renamed meanwhile
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def has_ended(file: Path) -> bool:
@@ -51,11 +88,11 @@ def has_ended(file: Path) -> bool:
 def beginnings(file: Path, most: int = 20) -> list[Beginning]:
     """As far as the log goes back, the last one first."""
     found: list[Beginning] = []
-    for path in (file, *(file.with_name(f"{file.name}.{n}") for n in range(1, 6))):
-        if len(found) < most:
-            with suppress(OSError):  # not there, or no longer: it was renamed meanwhile
-                status = path.stat()
-                found += _begun_in(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    for path in rotated(file):
+        content = _content_of(path)
+        if len(found) < most and content is not None:
+            with suppress(OSError):
+                found += _begun_in(path, *content)
     return found[:most]
 
 
@@ -68,8 +105,7 @@ def _begun_in(path: Path, *_content: int) -> list[Beginning]:
 
 def _beginning(line: Line) -> Beginning:
     command, _, changed = line.message.partition(BEGINS)[2].partition(DIFFER)
-    parts = [] if changed in ("", "none") else changed.split(", ")
-    return Beginning(line.time, command, parts)
+    return Beginning(line.time, command, [] if changed == "none" else settings_in(changed))
 
 
 def _is_edge(message: str) -> bool:

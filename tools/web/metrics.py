@@ -14,6 +14,7 @@ from ..assist.metrics import PREFIX, counted, family, free_room, in_pools, state
 from ..base.extras import named
 from ..engine.description import Metric
 from ..errors import HarvestError
+from ..journal.hosts import received_in
 from ..journal.pauses import slots_in
 from ..journal.reader import counts_in, moment
 from ..reports import rates
@@ -43,13 +44,13 @@ class Collector:
     def collect(self) -> Iterator[Family]:
         try:
             view = self._site.view()
+            counts, received = self._totals(view.seen.format)
         except HarvestError:
             yield family(f"{PREFIX}up", Metric("Does the harvest run?", 0))
             return
         pools, stages = view.seen.pools, rates.stages(view.seen.pools)
         slots, paused = slots_in(view.seen.facts), view.paused_slots
         yield family(f"{PREFIX}up", Metric("Does the harvest run?", int(view.running is not None)))
-        counts = self._tally()
         yield from tasks(counts, stages)
         yield from counted(view.job, counts)
         yield in_pools(pools)
@@ -61,13 +62,13 @@ class Collector:
             }
         )
         yield free_room(self._site.state)
-        received = sum(size for _, size in view.seen.assist.hosts.values())
         said = Metric("Bytes of bodies received, of all runs", {"received": received}, "direction")
         yield family(f"{PREFIX}bytes_total", said)
         resting = Metric("Hosts by what is done with them", {"resting": view.resting}, "state")
         yield family(f"{PREFIX}hosts", resting)
 
-    def _tally(self) -> dict[str, int]:
-        """With what tasks took, which is no matter for views."""
+    def _totals(self, format_: int) -> tuple[dict[str, int], int]:
+        """The tally, with what tasks took, which is no matter for views; and bytes received."""
         with moment(self._site.file) as db:
-            return counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
+            counts = counts_in(db.execute("SELECT counts FROM tally").fetchone()[0])
+            return counts, received_in(db) if format_ > 1 else 0

@@ -28,7 +28,7 @@ WHOM = {"stage": "none is all", "number": "of a worker of the stage"}
 ASKED = (
     Address("/api/status", "Whether the harvest runs, in a word and a sentence"),
     Address("/api/history", "All that `history.py --json` says"),
-    Address("/api/overview", "Stages, rates, pools, hosts, the job's figures, files, the disk"),
+    Address("/api/overview", "Stages, rates, pools, hosts, the job's figures, files, disks"),
     Address("/api/curves", "How fast it went: times, and as many values of each series"),
     Address("/api/work", "What each worker does now, processes, nodes of a cluster"),
     Address(

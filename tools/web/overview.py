@@ -1,11 +1,9 @@
-"""The first page: stages, rates, pools, hosts, the job's own figures, newest files, the disk."""
+"""The first page: stages, rates, pools, hosts, the job's own figures, newest files, disks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
-from shutil import disk_usage
 from typing import Any, NamedTuple
 
 from ..base.text import pace, size
@@ -16,6 +14,7 @@ from ..journal.sample import Sample
 from ..reports import rates
 from ..reports.text import Shown, series
 from ..reports.view import SPANS, View
+from .disks import disks_of
 from .paces import Paces
 from .site import Site
 
@@ -60,18 +59,20 @@ class HostSeen(NamedTuple):
 
 
 def overview(site: Site) -> dict[str, Any]:
-    view = site.view()
+    view, counted = site.view(), site.last_stored()
     return {
         "stages": stages_of(view),
         "spans": list(SPANS),
         "rates": rates_of(view),
         "pools": view.seen.pools,
         "hosts": hosts_of(view, site.remembered("paces", Paces))[:MOST_HOSTS],
-        "hosts_in_all": len(view.seen.assist.hosts),
+        "hosts_in_all": view.seen.assist.hosts_in_all,
         "panels": shown_panels(view),
         "newest": site.newest(),
-        "disk": disk_of(site),
-        "stored": view.stored or {},
+        "disks": disks_of(site),
+        "stored": (counted.value if counted else None) or {},
+        "stored_as_of": counted.as_of(view.now) if counted else None,
+        "store_trouble": site.store_trouble,
         "store_title": view.job.store_title,
         "failed": view.seen.pools.get("failed", 0),
     }
@@ -159,13 +160,6 @@ def _host_rates(view: View, paces: Paces) -> Mapping[str, float]:
 def shown_panels(view: View) -> list[Panel]:
     """The job's own, but for curves: those are drawn."""
     return [each for each in view.panels if each.rows and each.kind != "curve"]
-
-
-def disk_of(site: Site) -> dict[str, int]:
-    reserve = getattr(site.sources.settings, "reserve_bytes", 0)
-    place: Path = site.state
-    usage = disk_usage(place)
-    return {"free": usage.free, "total": usage.total, "reserve": int(reserve)}
 
 
 def curves(site: Site) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..base.credentials import hidden
+from ..errors import HarvestError
+from ..reports.view import STRANGER
 from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
 from . import tables as filled
 from .as_csv import Sheet
@@ -42,18 +44,26 @@ class Page(NamedTuple):
 def log_lines(site: Site, query: Query) -> dict[str, Any]:
     level = query.get("level", "info")
     level = level if level in log_file.LEVELS else "info"
-    lines = log_file.last_lines(site.state / "log", level, LOG_LINES)
-    return {"level": level, "levels": log_file.LEVELS, "lines": lines[::-1]}
+    found = log_file.last_lines(site.state / "log", level, LOG_LINES)
+    return {
+        "level": level,
+        "levels": log_file.LEVELS,
+        "lines": found.lines[::-1],
+        "searched": found.searched,
+    }
 
 
 def settings(site: Site, query: Query) -> dict[str, Any]:
     """Addresses without logins and queries: whoever typed a secret there does not want it here."""
-    facts = site.view().seen.facts
+    try:
+        job, facts = site.job, site.view().seen.facts
+    except HarvestError:  # a state that cannot be read: settings are of its user, not of it
+        job, facts = STRANGER, {}
     shown = {name: hidden(text) for name, text in facts.items()}
     return {
         "values": site.sources.values(),
-        "facts": site.job.typed_facts(shown),
-        "command": hidden(site.sources.command_of(facts)),
+        "facts": job.typed_facts(shown),
+        "command": hidden(site.sources.command_of(facts)) if facts else "",
     }
 
 
@@ -68,8 +78,13 @@ def failures(site: Site, query: Query) -> dict[str, Any]:
 def of_job(site: Site, query: Query) -> dict[str, Any]:
     """The job's own views, with those that its stores have to be asked for."""
     view = site.view()
-    own = site.job.details(site.sources.settings)
-    return {"panels": [each for each in (*view.panels, *own) if each.rows and each.kind != "curve"]}
+    own = site.details()
+    panels = (*view.panels, *(own.value if own else ()))
+    return {
+        "panels": [each for each in panels if each.rows and each.kind != "curve"],
+        "is_counted": own is not None,
+        "as_of": own.as_of(view.now) if own else None,
+    }
 
 
 def crawled(site: Site, query: Query) -> dict[str, Any]:

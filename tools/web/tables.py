@@ -27,9 +27,8 @@ def tables(site: Site, name: str, after: str) -> dict[str, Any]:
     }
 
 
-def _counts(site: Site) -> Mapping[str, int]:
-    """As they are known; else the store is asked, and says why it does not answer."""
-    known = site.view().stored
-    if known is None:
-        known = site.job.stored(site.sources.settings)
-    return known or {}
+def _counts(site: Site) -> Mapping[str, int | None]:
+    """None of a table whose rows have not been counted yet."""
+    counted = site.stored()
+    known = (counted.value if counted else None) or {}
+    return {name: known.get(name) for name in site.job.table_names(site.sources.settings)}

@@ -47,7 +47,8 @@ def work(site: Site) -> dict[str, Any]:
     handed_out = sum(n for name, n in view.seen.pools.items() if name.startswith("on_"))
     return {
         "at_work": at_work,
-        "ready": max(0, handed_out - len(at_work)) if view.running else 0,
+        "at_work_in_all": view.number_at_work,
+        "ready": max(0, handed_out - view.number_at_work) if view.running else 0,
         "processes": list(view.processes),
         "nodes": [NodeSeen(each, remarks_on(each, view.now)) for each in view.nodes],
         "slots": slots_in(view.seen.facts),
