@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.web.eyes import Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, served, wait_for
@@ -61,16 +62,23 @@ def test_a_sound_leaves_the_keys_to_the_gallery(shown: Served, browser: Eyes) ->
         assert look.complaints() == []
 
 
-def test_arrows_scroll_until_a_file_has_the_focus(shown: Served, browser: Eyes) -> None:
+def scrolls(page: Page) -> None:
     where = "() => window.scrollY"
+    before = page.evaluate(where)
+
+    def has_moved() -> bool:
+        page.keyboard.press("ArrowDown")
+        return bool(page.evaluate(where) != before)
+
+    wait_for(has_moved)
+
+
+def test_arrows_scroll_until_a_file_has_the_focus(shown: Served, browser: Eyes) -> None:
     with browser.looking(opened(shown, "/media"), height=300) as look:
-        look.page.keyboard.press("ArrowDown")
-        look.page.wait_for_function("() => window.scrollY > 0")
+        scrolls(look.page)
         assert look.page.evaluate("() => document.activeElement === document.body")
         look.page.locator(".facets a").first.focus()
-        before = look.page.evaluate(where)
-        look.page.keyboard.press("ArrowDown")
-        look.page.wait_for_function(f"() => window.scrollY !== {before}")
+        scrolls(look.page)
         look.page.locator(".tile").first.focus()
         look.page.keyboard.press("ArrowRight")
         tile = "() => [...document.querySelectorAll('.tile')].indexOf(document.activeElement)"
