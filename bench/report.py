@@ -110,7 +110,7 @@ def _cpu() -> str:
 def write_results(tables: dict[str, str], quick: bool, path: Path = RESULTS) -> None:
     """Replace the sections that were measured and keep the others."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
-    parts = re.split(r"^## (\w+)\n", old, flags=re.MULTILINE)
+    parts = re.split(r"^## ([\w-]+)\n", old, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     about = surroundings(quick)
     sections |= {name: f"\n{about}\n\n{text}\n\n" for name, text in tables.items()}
