@@ -6,16 +6,16 @@ from pathlib import Path
 
 from bench.report import write_results
 
+NAMES = ("explore", "explore-neo4j", "web")
+
 
 def test_each_bench_has_one_section(tmp_path: Path) -> None:
     file = tmp_path / "RESULTS.md"
-    for text in ("old", "new"):
-        for name in ("explore", "explore-neo4j", "web"):
-            write_results({name: f"{text} {name}"}, False, file)
-    written = file.read_text(encoding="utf-8")
-    assert [line for line in written.splitlines() if line.startswith("## ")] == [
-        "## explore",
-        "## explore-neo4j",
-        "## web",
-    ]
-    assert written.count("new ") == 3 and "old " not in written
+    for name in NAMES:
+        write_results({name: f"the first {name}."}, False, file)
+    for name in NAMES:
+        write_results({name: f"the second {name}."}, False, file)
+        written = file.read_text(encoding="utf-8")
+        heads = [line for line in written.splitlines() if line.startswith("## ")]
+        assert heads == [f"## {each}" for each in NAMES]
+        assert f"the second {name}." in written and f"the first {name}." not in written
