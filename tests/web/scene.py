@@ -74,6 +74,10 @@ class Served:
         assert self._page is not None and self._page._server is not None
         return len(self._page._server.server_state.connections)
 
+    def streams(self) -> int:
+        assert self._page is not None and self._page._server is not None
+        return self._page._server._streams.number
+
     def get(self, path: str) -> Answer:
         """As a program of whoever started it."""
         return self.ask(path, Authorization=f"Bearer {self.token}")

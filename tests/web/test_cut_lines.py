@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.support.command import start_in
 from tests.web.eyes import Eyes, is_live
-from tests.web.scene import PATIENCE_S, copied, served
+from tests.web.scene import PATIENCE_S, copied, served, wait_for
 from tests.web.serving import address_in
 
 WAIT_MS = 1000 * PATIENCE_S
@@ -36,6 +36,22 @@ def test_a_server_that_falls_silent_is_said(browser: Eyes, harvested: Path, tmp_
             os.kill(server.pid, signal.SIGCONT)
             server.terminate()
             server.communicate(timeout=PATIENCE_S)
+
+
+def test_a_line_that_brings_nothing_is_begun_anew(browser: Eyes, harvested: Path) -> None:
+    """In the place of the old one: a browser has six to a server."""
+    body = '{"title": "something that no line has brought"}'
+    with served(harvested) as page, browser.looking(page.full) as look:
+        look.page.clock.install()
+        look.page.reload()
+        is_live(look.page)
+        look.page.route("**/api/status", lambda route: route.fulfill(body=body))
+        for _ in range(3):
+            with look.page.expect_response("**/live/overview"):
+                look.page.clock.fast_forward(11_000)
+            is_live(look.page)
+            wait_for(lambda: page.streams() == 1)
+        assert look.complaints() == []
 
 
 def test_a_server_that_was_started_anew_is_said(browser: Eyes, harvested: Path) -> None:

@@ -46,7 +46,7 @@
     const title = await titleNow();
     if (title === null) return;
     if (document.hidden) document.title = title;
-    else if (title !== document.title) begin();
+    else if (title !== document.title) live._htmx?.sse?.reader?.cancel();  // it begins anew, and alone
     else well();
   }, QUIET_MS);
   document.documentElement.classList.add("has-js");
