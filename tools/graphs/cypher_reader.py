@@ -107,12 +107,12 @@ def _by_weight(type_: str, is_outward: bool) -> str:
 
 def _by_uri(type_: str, is_outward: bool) -> str:
     """Those that begin at a concept share the beginning of their URIs, by which an index finds
-    them; those that end there have to be read."""
+    them; of those that end there the URIs have to be read, and only of the first ones the rest."""
     if is_outward:
         found = f"MATCH ()-[r:`{type_}`]->() WHERE r.uri STARTS WITH $beginning AND r.uri > $after"
-    else:
-        found = f"MATCH {_pattern(f'`{type_}`', False)} WHERE r.uri > $after"
-    return f"{found} RETURN {RELATION} ORDER BY r.uri LIMIT $limit"
+        return f"{found} RETURN {RELATION} ORDER BY r.uri LIMIT $limit"
+    return f"""MATCH {_pattern(f"`{type_}`", False, "")} WITH r, r.uri AS uri WHERE uri > $after
+        WITH r, uri ORDER BY uri LIMIT $limit RETURN {RELATION} ORDER BY uri"""
 
 
 def _links(type_: str, is_outward: bool) -> str:

@@ -18,7 +18,7 @@ from ...sheets.wording import phrase
 
 NODES, MOST_NODES = 24, 150
 KNOWN = 500  # concepts that a page already shows
-READ = 2_000  # relations of a crowded concept that are looked at
+READ = 1_000  # relations of a crowded concept that are looked at
 FAR = 36  # neighbours of neighbours
 LOOKED_AT, JOINING = 20_000, 600  # relations of the neighbours; ends of those that are drawn
 
