@@ -19,6 +19,7 @@ from neo4j_local.problem import Problem
 
 # Magic number, then the versions offered: 5.8 down to 5.0, 4.4 down to 4.2, and nothing twice.
 BOLT_HELLO = bytes.fromhex("6060b017 00080805 00020404 00000000 00000000")
+CLOSING_SECONDS = 5
 
 
 def running(home: Path) -> Record | None:
@@ -97,6 +98,17 @@ def is_taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(2)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def stays_taken(port: int) -> bool:
+    """Looked at again for a while: a server that was killed has no command line any more, while the
+    system still closes what it listened with."""
+    until = time.monotonic() + CLOSING_SECONDS
+    while is_taken(port):
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def free_port() -> int:

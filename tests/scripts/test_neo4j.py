@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.neo4j_server import Server, script
+from tests.support.neo4j_server import CANNOT_BE_HAD, Server, script
 from tests.support.ports import free_port
 
 
@@ -62,6 +64,28 @@ def test_its_port_is_refused_to_another_home(own_neo4j: Server, tmp_path: Path) 
     port = own_neo4j.url.rpartition(":")[2]
     sentence = says(script("start", "--home", tmp_path / "home", "--port", port), 1)
     assert f"port {port} is taken" in sentence
+
+
+def bare(folder: Path) -> dict[str, str]:
+    """A computer that has no server to offer."""
+    return {"PATH": str(folder), "JAVA_HOME": "", "NEO4J_HOME": ""}
+
+
+def test_a_port_that_is_being_closed_is_waited_for(tmp_path: Path) -> None:
+    """As that of a server that was killed a moment ago: it has no command line any more."""
+    with socket.create_server(("127.0.0.1", free_port())) as closing:
+        port = closing.getsockname()[1]
+
+        def close_once_asked() -> None:
+            asking, _ = closing.accept()
+            closing.close()
+            asking.close()
+
+        thread = threading.Thread(target=close_once_asked, daemon=True)
+        thread.start()
+        done = script("start", "--home", tmp_path / "home", "--port", port, **bare(tmp_path))
+        thread.join(10)
+    says(done, CANNOT_BE_HAD)
 
 
 def test_an_import_is_refused_while_it_runs(own_neo4j: Server, export: Path) -> None:
@@ -144,8 +168,7 @@ def test_a_setting_that_does_not_exist_is_named(any_server: None, tmp_path: Path
 
 
 def test_without_java_and_docker_it_says_what_to_install(tmp_path: Path) -> None:
-    bare = {"PATH": str(tmp_path), "JAVA_HOME": "", "NEO4J_HOME": ""}
-    done = script("start", "--home", tmp_path / "home", "--port", 0, **bare)
+    done = script("start", "--home", tmp_path / "home", "--port", 0, **bare(tmp_path))
     sentence = says(done, 4)
     assert "install Java 17 or 21 and Maven, or Docker" in sentence
     assert len(sentence.splitlines()) == 1
