@@ -145,6 +145,8 @@ def test_uris_of_a_reason_are_copied_while_more_fail(
         assert see.locator("#uris textarea").is_visible()
         assert see.locator("#uris textarea").input_value().split() == [first, second]
         see.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        box = see.locator("#uris .copy").bounding_box()
+        assert box and box["height"] < 50 and box["width"] < 150
         see.locator("#uris .copy").click()
         expect(see.locator("#uris .copy")).to_have_text("Copied")
         assert see.evaluate("() => navigator.clipboard.readText()") == f"{first}\n{second}\n"
@@ -237,6 +239,43 @@ def test_a_page_that_is_not_live_says_so_and_tries_again(browser: Eyes, page: Se
         is_live(see)
         expect(see.locator("#lost")).to_be_hidden(timeout=WAIT_MS)
         assert next(answers, None) is None and "Too many" not in see.locator("main").inner_text()
+
+
+@pytest.mark.parametrize("is_seen_before", [True, False])
+def test_a_page_in_trouble_says_so_and_comes_back(
+    browser: Eyes, harvested: Path, tmp_path: Path, is_seen_before: bool
+) -> None:
+    """A state that is not there yet, as beside a harvest that only begins; or not any more."""
+    folder = copied(harvested, tmp_path)
+    pools_file, aside = folder / "state" / "pools.db", folder / "aside.db"
+    if not is_seen_before:
+        pools_file.rename(aside)
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        is_live(see)
+        if is_seen_before:
+            pools_file.rename(aside)
+        expect(see.locator("#trouble")).to_contain_text("there is no harvest", timeout=WAIT_MS)
+        expect(see).to_have_title(re.compile("^absent · "))
+        picture(see, "trouble")
+        aside.rename(pools_file)
+        expect(see.locator("#curves canvas")).to_be_visible(timeout=WAIT_MS)
+        expect(see.locator("#search")).to_be_visible()
+        expect(see).to_have_title(re.compile("^ended · "))
+        assert not [said for said in look.complaints() if "503" not in said]
+
+
+def test_curves_that_hang_are_not_asked_for_again(browser: Eyes, page: Served) -> None:
+    """A browser has six connections for a server, and the rest of the page needs some."""
+    asked: list[Route] = []
+    with browser.looking(page.full) as look:
+        see = look.page
+        see.clock.install()
+        see.route("**/api/curves", lambda route: asked.append(route))
+        see.reload()
+        see.clock.fast_forward(4000)
+        is_live(see)
+        assert len(asked) == 1
 
 
 def test_a_title_in_the_background_goes_on(browser: Eyes, page: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -156,21 +157,50 @@ def test_a_server_that_is_silent_is_asked_by_one(
     assert len(tries) == 2
 
 
-def test_figures_come_by_themselves_when_they_are_counted(
-    browser: Eyes, harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever looks has nothing to do, and needs no script for it."""
-    folder, is_seen = copied(harvested, tmp_path), threading.Event()
-    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
-    count = statistics.count
+@pytest.fixture
+def is_seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Counting waits for it."""
+    is_seen, count = threading.Event(), statistics.count
 
     def counted(reader: Reader, state: Path) -> statistics.Statistics:
         is_seen.wait(PATIENCE_S)
         return count(reader, state)
 
     monkeypatch.setattr(statistics, "count", counted)
+    yield is_seen
+    is_seen.set()
+
+
+def test_figures_come_by_themselves_when_they_are_counted(
+    browser: Eyes, harvested: Path, tmp_path: Path, is_seen: threading.Event
+) -> None:
+    """Whoever looks has nothing to do, and needs no script for it."""
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
     with served(folder) as page, browser.looking(page.full, javascript=False) as look:
         look.page.goto(f"{page.address}/stats")
         expect(look.page.get_by_text("being counted")).to_be_visible()
         is_seen.set()
         expect(look.page.get_by_text("Beside what others publish")).to_be_visible()
+
+
+def test_figures_are_counted_again_and_leave_alone_who_types(
+    browser: Eyes, harvested: Path, tmp_path: Path, is_seen: threading.Event
+) -> None:
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
+    with served(folder) as page, browser.looking(page.full) as look:
+        see = look.page
+        see.goto(f"{page.address}/stats")
+        expect(see.locator("#counting")).to_be_visible()
+        see.locator("#search").press_sequentially("dog")
+        expect(see.locator("#found-number")).to_have_text(re.compile(r"^[1-9]\d* found$"))
+        is_seen.set()
+        expect(see.get_by_text("Beside what others publish")).to_be_visible()
+        is_seen.clear()
+        see.locator("#count").click()
+        expect(see.locator("#counting")).to_be_visible()
+        is_seen.set()
+        expect(see.locator("#counting")).to_have_count(0)
+        expect(see.locator("#search")).to_have_value("dog")
+        assert look.complaints() == []

@@ -98,6 +98,16 @@ def test_search_as_you_type_is_a_part_of_a_page(shown: Served) -> None:
     assert 'href="/c/en/dog"' in part.text
 
 
+def test_the_next_relations_are_a_part_or_a_page(shown: Served) -> None:
+    """Without a script, or in another window, a link leads to them."""
+    address = f"/more?{asked(concept='/c/en/dog', type='HasA', way='out')}"
+    whole = shown.get(address).text
+    part = shown.ask(address, Authorization=f"Bearer {shown.token}", HX_Request="true").text
+    assert "<html" in whole and "dog has" in whole and 'href="/c/en/dog"' in whole
+    assert "<html" not in part and "<li" in part
+    assert part.strip().split("</li>")[0] in whole
+
+
 def test_a_file_is_judged_once_it_is_known(shown: Served) -> None:
     [first, *_] = shown.get("/api/media").json["files"]
     sha256 = first["media"]["sha256"]

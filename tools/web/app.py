@@ -81,8 +81,7 @@ class Web:
     ) -> Response:
         """A page by its template; a live one asks for its part by the same query."""
         values = await run_in_threadpool(self._values, name, data, request.query_params)
-        query = f"?{request.url.query}" if request.url.query else ""
-        live = f"/live/{name}{query}" if is_live else ""
+        live = _live(name, request) if is_live else ""
         return _html(await run_in_threadpool(self.rendered, "page.html", live=live, **values))
 
     async def live(self, page: Page, request: Request) -> Response:
@@ -127,7 +126,7 @@ class Web:
         try:
             return self.rendered("live.html", **self._values(page.name, page.data, query))
         except HarvestError as error:
-            return self.rendered("trouble.html", sentence=str(error), status=status_of(self.site))
+            return self.rendered("live.html", **self._trouble(page.name, str(error)))
 
     def _values(self, name: str, data: Callable[..., Any], query: Mapping[str, str]) -> Any:
         """Data first: what cannot be had has its own page."""
@@ -168,11 +167,14 @@ class Web:
         code = 404 if isinstance(error, UsageError) else 503
         if request.url.path.startswith("/api/"):
             return as_json({"error": str(error)}, code)
-        return _html(await run_in_threadpool(self._trouble, str(error)), code)
+        page = next((each for each in PAGES if each.address == request.url.path), None)
+        live = _live(page.name, request) if page is not None and page.is_live else ""
+        values = await run_in_threadpool(self._trouble, "trouble", str(error))
+        return _html(await run_in_threadpool(self.rendered, "page.html", live=live, **values), code)
 
-    def _trouble(self, sentence: str) -> str:
-        values = {"sentence": sentence, "part": "trouble.html", "live": "", "query": {}}
-        return self.rendered("page.html", **values, **self._frame("trouble"))
+    def _trouble(self, name: str, sentence: str) -> dict[str, Any]:
+        values = {"sentence": sentence, "part": "trouble.html", "query": {}}
+        return {**values, **self._frame(name)}
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500
@@ -215,6 +217,12 @@ async def _form(request: Request) -> dict[str, str]:
 def as_json(found: Any, code: int = 200) -> Response:
     text = orjson.dumps(found, default=_plain, option=orjson.OPT_NON_STR_KEYS)
     return Response(text, code, media_type="application/json")
+
+
+def _live(name: str, request: Request) -> str:
+    """Where the part of a page that changes comes from, by the query of the page."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"/live/{name}{query}"
 
 
 def _plain(value: Any) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Query = Mapping[str, str]
 LONGEST = 2_000  # characters of a URI, as everywhere
+IS_PART = "hx-request"  # what htmx says of itself
 
 
 def routes_of_graph(web: Web) -> list[Route]:
@@ -46,7 +47,10 @@ def routes_of_graph(web: Web) -> list[Route]:
         return await _part(web, "parts/found.html", graph_data.searched, request)
 
     async def lines(request: Request) -> Response:
-        return await _part(web, "parts/lines.html", graph_data.more_lines, request)
+        """Below those that are there; or on a page of their own, for whoever has no script."""
+        if IS_PART in request.headers:
+            return await _part(web, "parts/lines.html", graph_data.more_lines, request)
+        return await web.shown("more", _data(graph_data.more_lines), request)
 
     return [
         *page(

@@ -112,7 +112,7 @@ PAGES = (
     Page("search", "Search", of_graph(graph_data.searched), is_live=False, jobs=("conceptnet",)),
     Page("media", "Gallery", of_graph(graph_data.files), is_live=False, jobs=("conceptnet",)),
     Page("path", "Paths", of_graph(graph_data.ways), is_live=False, jobs=("conceptnet",)),
-    Page("stats", "Figures", of_graph(graph_data.figures), is_live=False, jobs=("conceptnet",)),
+    Page("stats", "Figures", of_graph(graph_data.figures), jobs=("conceptnet",)),
     Page("queries", "Queries", of_graph(graph_data.to_copy), is_live=False, jobs=("conceptnet",)),
     Page("details", "Details", of_job, jobs=("pages", "layers", "structure")),
     Page("pages", "Pages", crawled, is_live=False, jobs=("pages",)),

@@ -3,11 +3,11 @@
 (() => {
   const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
   const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3], [12, 4], [3, 6]];
-  const EVERY_MS = 2000;
+  const EVERY_MS = 2000, PATIENCE_MS = 5000;
   const box = document.getElementById("curves");
   if (!box) return;
   const place = box.querySelector(".plot");
-  let plot = null, seconds = 0, data = null, titles = "";
+  let plot = null, seconds = 0, data = null, titles = "", isAsking = false;
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = () => ({ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } });
@@ -47,12 +47,13 @@
   }
 
   async function look() {
-    if (document.hidden) return;
+    if (document.hidden || isAsking) return;
+    isAsking = true;  // a browser has few connections for a server: those that hang would leave none
     try {
-      const answer = await fetch(box.dataset.source);
+      const answer = await fetch(box.dataset.source, { signal: AbortSignal.timeout(PATIENCE_MS) });
       if (!answer.ok) return;
       data = await answer.json();
-    } catch { return; }
+    } catch { return; } finally { isAsking = false; }
     if (data.times.length < 2) return;  // a curve has two ends
     const now = data.series.map((each) => each.title).join();
     if (!plot || now !== titles) { titles = now; make(); } else plot.setData(shown());

@@ -5,11 +5,13 @@
   const dialog = document.getElementById("large");
   if (!tiles.length || !dialog) return;
   const change = document.querySelector(".gallery-page").dataset.change;
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
   let at = 0;
 
   const show = (tile) => {
     const shown = document.getElementById("large-shown");
-    const { file, kind, name } = tile.dataset;
+    const { kind, name } = tile.dataset;
+    const file = kind === "visual" && still.matches ? tile.dataset.file.replace("/file/", "/thumb/") : tile.dataset.file;
     const made = document.createElement(!file ? "p" : kind === "audio" ? "audio" : "img");
     if (!file) made.textContent = "The file is not on this computer.";
     else if (kind === "audio") Object.assign(made, { src: file, controls: true });

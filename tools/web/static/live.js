@@ -5,17 +5,24 @@
   const SILENT = "No connection to the server", ANEW = "The server was started anew: open the address that it printed";
   const lost = document.getElementById("lost");
   let last = new Date();
+  // What is said already is not said again, for it would be read aloud again.
+  const say = (element, text) => { if (element.textContent !== text) element.textContent = text; };
   const show = (why) => {
-    lost.querySelector("span").textContent = why;
-    lost.querySelector("time").textContent = last.toLocaleTimeString();
+    say(lost.querySelector("span"), why);
+    say(lost.querySelector("time"), last.toLocaleTimeString());
     lost.hidden = false;
     document.title = LOST;
   };
   const PATIENCE_MS = 5000, QUIET_MS = 10000;
   const live = document.querySelector("main[hx-sse\\:connect]");
   let isLive = !live;
+  // A page that could not be shown lacks more than its part: its scripts, and the pages of its job.
+  const isTrouble = () => document.getElementById("trouble") !== null;
+  let wasTrouble = isTrouble();
   // A title stands in the head, which nothing sends again.
   const well = () => {
+    if (wasTrouble && !isTrouble()) location.reload();
+    wasTrouble = isTrouble();
     last = new Date();
     lost.hidden = true;
     isLive = true;
@@ -74,6 +81,10 @@
   document.addEventListener("click", (event) => { if (event.target.matches(".copy")) copied(event.target); });
   document.addEventListener("focusin", (event) => {  // texts that are copied whole
     if (event.target.matches("textarea.copied")) event.target.select();
+  });
+  const number = document.getElementById("found-number"), found = document.getElementById("found");
+  document.addEventListener("htmx:after:swap", () => {  // who hears the page hears how many, not all of them
+    if (number && found) say(number, found.querySelector(".results") ? `${found.querySelectorAll(".results li").length} found` : found.innerText);
   });
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");

@@ -8,26 +8,24 @@ document.addEventListener("DOMContentLoaded", () => {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   /* Two slashes at the beginning would name another host. */
   const pathOf = (path) => path.split("/").map(encodeURIComponent).join("/").replace(/^\/\//, "/%2F");
-  const cy = cytoscape({
-    container: place,
-    minZoom: 0.15, maxZoom: 4,
-    style: [
-      { selector: "node", style: {
-        "width": 64, "height": 64, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
-        "label": "data(name)", "color": colour("--ink"), "font-family": "sans-serif", "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
-        "text-max-width": 120, "text-wrap": "ellipsis", "text-background-color": colour("--card"), "text-background-opacity": 0.8 } },
-      { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
-      { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
-      { selector: "node.grown", style: { "border-color": colour("--link") } },
-      { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "ellipse" } },
-      { selector: "edge", style: {
-        "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--line"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
-        "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
-        // Small letters are drawn wider than they were measured: without room around it a label is cut off at its ends.
-        "text-background-color": colour("--card"), "text-background-opacity": 0.85, "text-background-padding": 8, "text-background-shape": "round-rectangle" } },
-      { selector: "edge[?shown]", style: { "line-color": colour("--link") } },
-    ],
-  });
+  const looks = () => [
+    { selector: "node", style: {
+      "width": 64, "height": 64, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
+      "label": "data(name)", "color": colour("--ink"), "font-family": "sans-serif", "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
+      "text-max-width": 120, "text-wrap": "ellipsis", "text-background-color": colour("--card"), "text-background-opacity": 0.8 } },
+    { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
+    { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
+    { selector: "node.grown", style: { "border-color": colour("--link") } },
+    { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "ellipse" } },
+    { selector: "edge", style: {
+      "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--edge"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
+      "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
+      // Small letters are drawn wider than they were measured: without room around it a label is cut off at its ends.
+      "text-background-color": colour("--card"), "text-background-opacity": 0.85, "text-background-padding": 8, "text-background-shape": "round-rectangle" } },
+    { selector: "edge[?shown]", style: { "line-color": colour("--link") } },
+  ];
+  const cy = cytoscape({ container: place, minZoom: 0.15, maxZoom: 4, style: looks() });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(looks()));
   const say = (text) => { document.getElementById("picture-said").textContent = text; };
   const leftOut = (around) => around.left_out
     ? `; ${around.is_exact ? "" : "at least "}${around.left_out} neighbours of ${cy.getElementById(around.centre).data("name")} are not shown` : "";
