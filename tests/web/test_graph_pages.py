@@ -27,7 +27,7 @@ from tools.sheets.write import sheet
 from tools.web.data.judgements import judged
 from tools.web.data.queries import about, queries
 
-SHAPES = {"svg", "defs", "marker", "path", "line", "text", "circle", "clipPath", "image"}
+SHAPES = {"svg", "defs", "marker", "path", "line", "text", "rect", "clipPath", "image"}
 BETWEEN = "What there is between two names, in either direction"
 DOG, TOY = "/c/en/dog", "/c/de/spielzeug"
 NAMES = tuple(each.replace(" ", "_").replace("/", "%") for each in HOSTILE)

@@ -10,13 +10,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const pathOf = (path) => path.split("/").map(encodeURIComponent).join("/").replace(/^\/\//, "/%2F");
   const looks = () => [
     { selector: "node", style: {
-      "width": 64, "height": 64, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
+      "shape": "round-rectangle", "corner-radius": 12, "width": 84, "height": 63, "background-color": colour("--well"), "border-width": 2, "border-color": colour("--line"),
       "label": "data(name)", "color": colour("--ink"), "font-family": "sans-serif", "font-size": 13, "text-valign": "bottom", "text-margin-y": 4,
       "text-max-width": 120, "text-wrap": "ellipsis", "text-background-color": colour("--card"), "text-background-opacity": 0.8 } },
     { selector: "node[picture]", style: { "background-image": "data(picture)", "background-fit": "cover" } },
-    { selector: "node.centre", style: { "width": 96, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
+    { selector: "node.centre", style: { "width": 128, "height": 96, "border-color": colour("--link"), "border-width": 4, "font-weight": "bold" } },
     { selector: "node.grown", style: { "border-color": colour("--link") } },
-    { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "ellipse" } },
+    { selector: "node.chosen", style: { "underlay-color": colour("--link"), "underlay-opacity": 0.35, "underlay-padding": 14, "underlay-shape": "round-rectangle" } },
     { selector: "edge", style: {
       "width": "mapData(weight, 0, 6, 1, 5)", "line-color": colour("--edge"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle",
       "curve-style": "bezier", "label": "data(label)", "font-family": "sans-serif", "font-size": 11, "color": colour("--soft"), "text-rotation": "autorotate",
@@ -29,9 +29,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const say = (text) => { document.getElementById("picture-said").textContent = text; };
   const leftOut = (around) => around.left_out
     ? `; ${around.is_exact ? "" : "at least "}${around.left_out} neighbours of ${cy.getElementById(around.centre).data("name")} are not shown` : "";
+  // As wide and high as there is room, so that a narrow window shows it no smaller than it must.
+  const WIDTH = 640, HEIGHT = 360, narrow = () => place.clientWidth < place.clientHeight;
   const circle = (uris, far, first = 0) => new Map(uris.map((uri, number) => {
-    const turn = 2 * Math.PI * (first + number) / uris.length;
-    return [uri, [far(number) * 620 * Math.cos(turn), far(number) * 340 * Math.sin(turn)]];
+    const turn = 2 * Math.PI * (first + number) / uris.length, [x, y] = narrow() ? [HEIGHT, WIDTH] : [WIDTH, HEIGHT];
+    return [uri, [far(number) * x * Math.cos(turn), far(number) * y * Math.sin(turn)]];
   }));
   // Around the centre two rings, one between the gaps of the other; the neighbours of neighbours outside, each beyond its own.
   const rings = (around) => {
@@ -146,9 +148,10 @@ document.addEventListener("DOMContentLoaded", () => {
         `<text transform="translate(${x} ${y}) rotate(${upright})" font-size="10" fill="#555" text-anchor="middle" paint-order="stroke" stroke="#fff" stroke-width="4">${text(edge.data("label"))}</text>`;
     });
     const dots = await Promise.all(cy.nodes().map(async (node, number) => {
-      const p = node.position(), r = node.width() / 2, picture = node.data("picture") ? await held(node.data("picture")) : "";
-      const shown = picture && `<clipPath id="n${number}"><circle cx="${p.x}" cy="${p.y}" r="${r}"/></clipPath><image href="${text(picture)}" x="${p.x - r}" y="${p.y - r}" width="${2 * r}" height="${2 * r}" preserveAspectRatio="xMidYMid slice" clip-path="url(#n${number})"/>`;
-      return `<circle cx="${p.x}" cy="${p.y}" r="${r}" fill="#eee" stroke="#888" stroke-width="2"/>${shown}<text x="${p.x}" y="${p.y + r + 14}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
+      const p = node.position(), w = node.width(), h = node.height(), picture = node.data("picture") ? await held(node.data("picture")) : "";
+      const frame = `x="${p.x - w / 2}" y="${p.y - h / 2}" width="${w}" height="${h}"`, card = `<rect ${frame} rx="12" fill="#eee" stroke="#888" stroke-width="2"/>`;
+      const shown = picture && `<clipPath id="n${number}">${card}</clipPath><image href="${text(picture)}" ${frame} preserveAspectRatio="xMidYMid slice" clip-path="url(#n${number})"/>`;
+      return `${card}${shown}<text x="${p.x}" y="${p.y + h / 2 + 16}" font-size="13" text-anchor="middle">${text(node.data("name"))}</text>`;
     }));
     const arrow = '<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker>';
     return `<svg xmlns="${document.getElementById("empty").namespaceURI}" viewBox="${box.x1 - 20} ${box.y1 - 20} ${box.w + 40} ${box.h + 60}" font-family="sans-serif"><defs>${arrow}</defs>${lines.join("")}${dots.join("")}</svg>`;
