@@ -260,9 +260,10 @@ def test_two_tasks_run_at_once_and_each_has_its_own_state(folder: Path, site: Si
         process.terminate()
         process.communicate(timeout=30)
         assert process.returncode == 0
-    several = run("history.py", cwd=folder)
-    assert several.returncode == 2
-    assert "--state state-layers/one, --state state-layers/two" in several.stderr
+    for flags in ((), ("--job", "layers")):
+        several = run("history.py", *flags, cwd=folder)
+        assert several.returncode == 2
+        assert "--state state-layers/one, --state state-layers/two" in several.stderr
 
 
 def test_failed_ones_are_put_back_and_a_snapshot_brings_everything_back(

@@ -18,6 +18,7 @@ from tests.support.command import run
 from tests.web.eyes import Eyes, picture
 from tests.web.scene import HOSTILE, Served, wait_for
 from tests.web.serving import serving
+from tools.media.ledger_lines import FILES
 
 PANELS = {
     "pages": {"Pages by host", "Pages by depth", "Words"},
@@ -39,6 +40,10 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
             folder = tmp_path_factory.mktemp(job)
             done = run("main.py", job, "--sample", "-q", cwd=folder)
             assert done.returncode == 0, done.stderr
+            (folder / "m").mkdir()  # where another job may have its media
+            (folder / "m" / FILES).write_text(
+                '{"path": "x.jpg", "owner": "/c/en/x", "kind": "image"}\n'
+            )
             there[job] = folder
         return there[job]
 
@@ -55,6 +60,7 @@ def looking_at(folder: Path, job: str, name: str = "**") -> Iterator[Served]:
 @pytest.mark.parametrize("job", ["pages", "layers", "structure"])
 def test_pages_of_other_jobs(job: str, sampled: Sampled) -> None:
     with looking_at(sampled(job), job) as page:
+        assert page.get("/api/overview").json["newest"] == []
         for path in ("/", "/work", "/failed", "/details", "/runs", "/log", "/settings"):
             assert page.get(path).status == 200, (path, page.get(path).text)
         wait_for(lambda: page.get("/api/details").json["is_counted"])

@@ -117,9 +117,11 @@ def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
     if "job" not in given:  # a command of one job
         verb = str(given.get("verb")).partition(" ")[0]
         return at(verb if verb in JOBS else DEFAULT)
-    if options.job is not None or given.get("file") is not None:
-        return at(options.job or DEFAULT)
-    homes = [(job, home) for job in JOBS for home in job_named(job).homes(settings)]
+    usual = options.job or DEFAULT
+    if given.get("file") is not None:
+        return at(usual)
+    jobs = JOBS if options.job is None else (usual,)
+    homes = [(job, home) for job in jobs for home in job_named(job).homes(settings)]
     begun = [each for each in homes if replace(settings, state=each[1]).pools_file.exists()]
     found = {home: job for job, home in reversed(begun)}  # of two in one place the first
     if given.get("verb") in TOLD:  # only one that runs can be meant
@@ -127,7 +129,7 @@ def _at_home(settings: Settings, options: argparse.Namespace) -> Settings:
     if len(found) > 1:
         named = ", ".join(_meant(job, home, homes) for home, job in reversed(found.items()))
         raise UsageError(f"there are several harvests here; say which one is meant: {named}")
-    return replace(settings, state=next(iter(found))) if found else at(DEFAULT)
+    return replace(settings, state=next(iter(found))) if found else at(usual)
 
 
 def _meant(job: str, home: Path, homes: Sequence[tuple[str, Path]]) -> str:

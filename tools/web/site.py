@@ -69,7 +69,7 @@ class Site:
         settings = self.sources.settings
         self._stored = Aside(lambda: self.job.stored(settings), STORED_S)
         self._details = Aside(lambda: self.job.details(settings), STORED_S)
-        self.newest = Seldom(lambda: newest_files(self.media), NEWEST_S)
+        self.newest = Seldom(lambda: newest_files(self._own_media), NEWEST_S)
         self.forget()
 
     @cached_property
@@ -95,6 +95,11 @@ class Site:
     def media(self) -> Path | None:
         folder: Path | None = getattr(self.sources.settings, "media", None)
         return folder
+
+    @property
+    def _own_media(self) -> Path | None:
+        """Not those of another job, which may lie in the usual place."""
+        return self.media if "media" in self.job.place_flags else None
 
     @property
     def job(self) -> Description:
