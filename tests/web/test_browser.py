@@ -207,6 +207,17 @@ def test_without_javascript_the_pages_read(browser: Eyes, spoilt: Served) -> Non
         assert "Without JavaScript" in see.locator("noscript").inner_text()
 
 
+def test_the_first_key_moves_nothing(browser: Eyes, page: Served) -> None:
+    """The page that jumps when a button takes the focus away is missed by the click."""
+    with browser.looking(page.full) as look:
+        see = look.page
+        before = see.locator(".brand").bounding_box()
+        see.keyboard.press("Tab")
+        expect(see.locator(".skip")).to_be_focused()
+        assert see.locator(".brand").bounding_box() == before
+        assert (see.locator(".skip").bounding_box() or {})["width"] > 50
+
+
 def test_a_page_is_live_however_slowly_its_scripts_come(browser: Eyes, page: Served) -> None:
     """htmx begins when the document is read: what it needs must be there by then."""
 
