@@ -18,6 +18,8 @@ from tools.journal.instance import only_instance
 from tools.journal.reader import failures_at
 from tools.journal.reasons import Failures
 from tools.settings import Settings
+from tools.web.actions import retry_failed
+from tools.web.site import Site, Sources
 
 PROXY = "the proxy does not work"
 
@@ -211,6 +213,18 @@ def test_a_group_that_is_a_part_of_another_is_retried_alone(
         else:
             assert retried(page, "HTTP 500").json["said"].startswith("2 go back to work")
     assert {*failures_at(state / "pools.db").reasons} == {reasons[1], reasons[3]}
+
+
+def test_a_reason_is_looked_up_once_for_a_retry(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moment later it may be gone."""
+    state = copied(harvested, tmp_path) / "state"
+    spoil(state, ("one", "other"))
+    site = Site(Sources(Settings(), state / "pools.db", lambda file: CONCEPTNET))
+    answers = iter((failures_at(state / "pools.db"), Failures({}, [])))
+    monkeypatch.setattr(site, "failures", lambda: next(answers))
+    assert retry_failed(site, {"reason": "one"}).startswith("1 go back to work")
 
 
 def test_a_wish_that_nobody_wrote_is_forgotten(harvested: Path, tmp_path: Path) -> None:
