@@ -11,13 +11,14 @@ import pytest
 from tests.cluster.test_strangers import is_heard
 from tests.support.nats_server import NatsServer, running_nats
 from tests.support.office import Office, Stranger
+from tools.base.why import Why
 from tools.cluster import nodes
 from tools.cluster.lines import FIRST_S, LONGEST_S, MOST_IN_A_ROW, Line, Lines
 from tools.cluster.messages import Hold, Pulse
 from tools.engine.executor import nodes_of
 from tools.network.exchange import Exchange
 from tools.network.traffic import Traffic
-from tools.network.trouble import Why, why_of
+from tools.network.trouble import why_of
 
 
 class Clock:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.chance import any_seed
 from tools import errors
+from tools.base.why import Why
 from tools.cluster.link import MOST_UNSENT, Broken, Link
 from tools.cluster.messages import KINDS, Beat, Hello, Message, Permit, Result, Said, Stop, Work
 from tools.cluster.wire import (
@@ -29,7 +30,7 @@ from tools.cluster.wire import (
     work_of,
 )
 from tools.engine.stage import Done, Found, Stage, Task
-from tools.network.trouble import NoAnswer, Why
+from tools.network.trouble import NoAnswer
 
 DONE = Done(
     "finished",

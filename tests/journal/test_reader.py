@@ -21,14 +21,16 @@ from hypothesis import strategies as st
 from tests.support.command import ROOT
 from tests.support.state_file import TALLY, make, make_old, minutes, write
 from tools.base.text import width
+from tools.base.why import Why
 from tools.errors import StateDamaged
 from tools.jobs.conceptnet_description import CONCEPTNET, media_in
 from tools.journal.check import copies, inspect
 from tools.journal.holder import Running, _is_locked, running
 from tools.journal.instance import only_instance
 from tools.journal.reader import RECENT, ClockWork, all_samples, failed, look, moment
-from tools.journal.reasons import EXAMPLES
+from tools.journal.reasons import EXAMPLES, MOST_GROUPS, reason_group
 from tools.journal.snapshots import LOCK, snapshot
+from tools.network.trouble import failure
 from tools.reports.as_json import as_json
 from tools.reports.text import as_text, failed_line, verdict_line
 from tools.reports.view import View
@@ -144,6 +146,32 @@ def test_failures_are_grouped_by_gist_with_examples(tmp_path: Path) -> None:
         for uri, reason in group.examples:
             assert reason == (reasons[uri] or "unknown")
     assert sum(seen.failures.values()) == len(failures)
+
+
+@pytest.mark.parametrize("why", Why)
+def test_what_is_said_of_a_host_is_a_group_without_it(why: Why) -> None:
+    assert reason_group(f"example.org:8080: {why} (OSError: x)") == why
+    assert reason_group(f"robots.txt could not be had: a.example: {why}") == why
+    assert reason_group(f"a.py:7: {why}s") == f"a.py:7: {why}s"
+
+
+def test_hosts_that_fail_alike_are_one_group(tmp_path: Path) -> None:
+    """As the network says it, of names with many digits too."""
+    reasons = [str(failure(f"a{at}.example", ConnectionResetError())) for at in range(1000, 3000)]
+    file = make(tmp_path / "pools.db", failures=[(f"/c/{each}", each) for each in reasons])
+    [group] = look(file).groups
+    assert (group.reason_group, group.number) == ("connection lost", 2000)
+    assert len(group.examples) == EXAMPLES
+
+
+def test_of_groups_the_most_frequent_are_told_and_how_many_more_there_are(tmp_path: Path) -> None:
+    failures = [(f"/c/{at}", f"another {chr(0x4E00 + at)}") for at in range(1, MOST_GROUPS + 51)]
+    seen = look(make(tmp_path / "pools.db", failures=[*failures, ("/c/often", failures[-1][1])]))
+    assert len(seen.groups) == MOST_GROUPS and seen.groups[0].number == 2
+    assert seen.rare_groups == (50, 50)
+    view = View(tmp_path / "pools.db", seen, None, None, False, (), 0.0)
+    assert "242  for 242 other reasons" in as_text(view)
+    assert json.loads(as_json(view))["failures_left_out"] == {"groups": 50, "failures": 50}
 
 
 def test_what_failed_is_listed_by_reason_and_age(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.support.worlds.certificates import context_of
 from tests.support.worlds.faults import FaultServer, gzip_bomb
 from tests.support.worlds.proxies import HttpProxy, Proxy, Socks5Proxy
 from tests.support.worlds.raw import RawServer, said
+from tools.base.why import Why
 from tools.errors import GiveUp, Unavailable, UsageError
 from tools.network import response as response_module
 from tools.network.asker import MOST_DOUBTS
@@ -32,7 +33,7 @@ from tools.network.client import Client
 from tools.network.request import Request, followed, redirected, referer
 from tools.network.response import Response, unpacked
 from tools.network.settings import HttpSettings
-from tools.network.trouble import NoAnswer, NoUse, Why
+from tools.network.trouble import NoAnswer, NoUse
 from tools.proxy import Proxies
 
 pytestmark = pytest.mark.timeout(60)

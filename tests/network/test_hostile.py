@@ -18,11 +18,12 @@ import pytest
 
 from tests.support.worlds.certificates import context_of
 from tests.support.worlds.raw import RawServer, said
+from tools.base.why import Why
 from tools.errors import GiveUp, HarvestError, ServerTrouble
 from tools.network import client as http_module
 from tools.network.client import Client
 from tools.network.settings import HttpSettings
-from tools.network.trouble import NoAnswer, NoUse, Why
+from tools.network.trouble import NoAnswer, NoUse
 
 pytestmark = pytest.mark.timeout(60)
 

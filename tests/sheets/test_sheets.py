@@ -21,7 +21,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tests.support.browser import Browser, browser
 from tests.support.command import ROOT
@@ -421,6 +421,63 @@ def test_a_large_picture_is_made_smaller_and_upright(tmp_path: Path) -> None:
     mime, content = content_of(Album(tmp_path).data(media("0.jpg", mime="image/jpeg"), 1280))
     with Image.open(io.BytesIO(content)) as image:
         assert (mime, image.format, image.size) == ("image/webp", "WEBP", (640, 1280))
+
+
+GREEN = (20, 160, 60, 255)
+MODES: list[tuple[str, dict[str, Any]]] = [
+    *((mode, {}) for mode in ("RGB", "RGBA", "P", "L", "LA", "1", "CMYK")),
+    ("RGB", {"transparency": GREEN[:3]}),
+]
+
+
+def half_clear() -> Image.Image:
+    """No two of its corners are alike, and one is of fine stripes."""
+    picture = Image.new("RGBA", (640, 420), (250, 240, 90, 255))
+    for x in range(0, 320, 8):
+        picture.paste(GREEN, (x, 0, x + 4, 140))
+    picture.paste((200, 30, 40, 120), (0, 140, 210, 420))
+    picture.paste((0, 0, 0, 0), (500, 300, 640, 420))
+    return picture
+
+
+@pytest.mark.parametrize(("mode", "more"), MODES)
+@pytest.mark.parametrize("side_up", range(1, 9))
+def test_a_smaller_picture_looks_as_the_large_one(
+    mode: str, more: dict[str, Any], side_up: int
+) -> None:
+    """As if all its pixels had been turned and given their colours first."""
+    exif, written, expected = Image.Exif(), io.BytesIO(), io.BytesIO()
+    exif[0x0112] = side_up
+    kind = "JPEG" if mode == "CMYK" else "PNG"
+    half_clear().convert(mode).save(written, kind, exif=exif, **more)
+    with Image.open(written) as image:
+        clear = "RGBA" if image.has_transparency_data else "RGB"
+        turned = ImageOps.exif_transpose(image).convert(clear)
+    turned.thumbnail((90, 90))
+    turned.save(expected, "WEBP", quality=80, method=2)
+    with (
+        Image.open(io.BytesIO(smaller(written.getvalue(), 90))) as one,
+        Image.open(expected) as two,
+    ):
+        assert (one.size, one.mode) == (two.size, two.mode)
+        shown = [numpy.asarray(each.convert("RGBa"), int) for each in (one, two)]
+    assert abs(shown[0] - shown[1]).mean() < 4  # of 255; stripes torn apart are nine
+
+
+def test_a_smaller_picture_takes_little_more_memory_than_its_pixels(tmp_path: Path) -> None:
+    """Of 16 million pixels at four bytes: as the system counts them, in a process of its own."""
+    Image.new("RGB", (4000, 4000)).save(tmp_path / "0.png")
+    program = """if True:
+        import sys
+        from pathlib import Path
+        from tools.sheets.album import smaller
+        smaller(Path(sys.argv[1]).read_bytes(), 320)
+        print(Path("/proc/self/status").read_text())
+    """
+    command = [sys.executable, "-c", program, str(tmp_path / "0.png")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    [most_kb] = re.findall(r"VmHWM:\s+(\d+) kB", done.stdout)
+    assert int(most_kb) < 120_000
 
 
 LONG, ASCII = 4, 2  # types of EXIF

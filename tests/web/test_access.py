@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import sqlite3
@@ -12,6 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from starlette.applications import Starlette
+from uvicorn import Config
+from uvicorn.server import ServerState
 
 from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
 from tools.web import app, patience
@@ -302,6 +306,27 @@ def test_a_client_that_takes_nothing_is_dropped(
         wait_for(lambda: page.connections() == 0)
         for made in lazy:  # what they can still take is torn
             assert len(all_of(made)) < 20 * 400_000
+
+
+def test_a_client_that_takes_slowly_is_waited_for() -> None:
+    """As long as it takes something, also where the server itself gets rid of nothing meanwhile."""
+
+    async def take_slowly() -> int:
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        client = patience.Patience(Config(Starlette()), ServerState(), {})
+        await client.loop.connect_accepted_socket(lambda: client, ours)
+        client.transport.write(bytes(3_000_000))
+        taken = 0
+        while not client.transport.is_closing():
+            if taken < 1_000_000:
+                taken += len(await client.loop.sock_recv(theirs, 100_000))
+            client._drop_unless_taking()  # as the timer does
+            await asyncio.sleep(0)
+        theirs.close()
+        return taken
+
+    assert asyncio.run(take_slowly()) >= 1_000_000
 
 
 def all_of(made: socket.socket) -> bytes:

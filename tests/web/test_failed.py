@@ -18,11 +18,55 @@ from tools.journal.instance import only_instance
 from tools.journal.reader import failures_at
 from tools.journal.reasons import Failures
 from tools.settings import Settings
+from tools.web.actions import retry_failed
+from tools.web.site import Site, Sources
+
+PROXY = "the proxy does not work"
 
 
 def retried(page: Served, reason: str) -> Answer:
     bearer = {"Authorization": f"Bearer {page.token}", "Accept": "application/json"}
     return page.ask("/act/retry", "POST", f"reason={quote(reason)}", **bearer)
+
+
+def test_a_reason_said_of_many_hosts_is_one(harvested: Path, tmp_path: Path) -> None:
+    """However many they are; a retry takes all of them, and no other's."""
+    folder = copied(harvested, tmp_path)
+    cause = "no such name (gaierror: [Errno -2] Name or service not known)"
+    hosts = [f"a{at}.example: {cause}" for at in range(12_340, 12_345)]
+    others = ("a12345.example answered HTTP 500", "a12346.example answered HTTP 500")
+    spoil(folder / "state", (*hosts, *others))
+    with served(folder) as page:
+        assert {each["reason_group"]: each["number"] for each in groups_of(page)} == {
+            "no such name": 5,
+            **dict.fromkeys(others, 1),
+        }
+        assert len(groups_of(page)[0]["examples"]) == 3
+        assert {*found(page, "no such name")} == {*hosts}
+        assert retried(page, others[0]).json["said"].startswith("1 go back to work")
+        assert retried(page, "no such name").json["said"].startswith("5 go back to work")
+        assert [each["reason_group"] for each in groups_of(page)] == [others[1]]
+
+
+def test_of_very_many_reasons_the_most_frequent_are_shown(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are counted; they are found by their text, and `Retry all` takes them too."""
+    monkeypatch.setattr("tools.journal.reasons.MOST_GROUPS", 2)
+    folder = copied(harvested, tmp_path)
+    spoil(folder / "state", ("often", "often", "b", "c", "d"))
+    left_out = {"groups": 2, "failures": 2}
+    with served(folder) as page:
+        seen = page.get("/api/failed").json
+        assert [each["reason_group"] for each in seen["groups"]] == ["often", "b"]
+        assert seen["number"] == 5 and seen["left_out"] == left_out
+        assert "There are 2 more reasons, of 2 that failed" in page.get("/failed").text
+        known = page.get("/api/history").json
+        assert len(known["failures_by_gist"]) == 2 and known["failures_left_out"] == left_out
+        assert found(page, "d") == ["d"] and "Retry these" in page.get("/failed?reason=d").text
+        assert retried(page, "d").json["said"].startswith("1 go back to work")
+        assert retried(page, "").json["said"].startswith("4 go back to work")
+        assert "more reasons" not in page.get("/failed").text
 
 
 def groups_of(page: Served) -> list[dict[str, Any]]:
@@ -42,8 +86,8 @@ def test_retry_of_a_reason_leaves_the_others(harvested: Path, tmp_path: Path) ->
     spoil(folder / "state", (one, "HTTP 404 for http://example.org/b", other))
     with served(folder) as page:
         groups = {each["reason_group"]: each["number"] for each in groups_of(page)}
-        assert groups == {"HTTP 404": 2, "example.org: connection lost": 1}
-        said = retried(page, "example.org: connection lost")
+        assert groups == {"HTTP 404": 2, "connection lost": 1}
+        said = retried(page, "connection lost")
         assert said.json["said"].startswith("1 go back to work")
         assert [each["number"] for each in groups_of(page)] == [2]
         assert retried(page, "nothing like that").status == 409
@@ -73,7 +117,14 @@ def test_failed_ones_page_by_page(harvested: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reason", "group"),
     [
-        ("example.org:8080: connection lost", "example.org: connection lost"),
+        ("example.org:8080: connection lost", "connection lost"),
+        ("[::1]:8080: connection refused (ConnectionRefusedError: x)", "connection refused"),
+        ("a.example: the proxy does not work, http://b.example (OSError)", PROXY),
+        ("robots.txt could not be had: a.example: no such name (gaierror)", "no such name"),
+        ("robots.txt: private", "robots.txt: private"),
+        ("shop.py:12: KeyError: 'x'", "shop.py:12: KeyError"),
+        ("people.born: too long: 12 of 10", "people.born: too long: 12 of 10"),
+        ("a12345.example answered HTTP 500", "a12345.example answered HTTP 500"),
         ("HTTP 404 for http://example.org/a", "HTTP 404"),
         ("no name: http://a.example/c", "no name"),
         ("{}", "various"),
@@ -162,6 +213,18 @@ def test_a_group_that_is_a_part_of_another_is_retried_alone(
         else:
             assert retried(page, "HTTP 500").json["said"].startswith("2 go back to work")
     assert {*failures_at(state / "pools.db").reasons} == {reasons[1], reasons[3]}
+
+
+def test_a_reason_is_looked_up_once_for_a_retry(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moment later it may be gone."""
+    state = copied(harvested, tmp_path) / "state"
+    spoil(state, ("one", "other"))
+    site = Site(Sources(Settings(), state / "pools.db", lambda file: CONCEPTNET))
+    answers = iter((failures_at(state / "pools.db"), Failures({}, [])))
+    monkeypatch.setattr(site, "failures", lambda: next(answers))
+    assert retry_failed(site, {"reason": "one"}).startswith("1 go back to work")
 
 
 def test_a_wish_that_nobody_wrote_is_forgotten(harvested: Path, tmp_path: Path) -> None:

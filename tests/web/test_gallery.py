@@ -6,14 +6,17 @@ import html
 import re
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event, Lock
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.web.eyes import Eyes, picture
-from tests.web.scene import HOSTILE, Served, copied, served, wait_for
+from tests.web.scene import HOSTILE, PATIENCE_S, Served, copied, served, wait_for
 from tools.web.data import facet_list
 from tools.web.data.facet_list import EACH, listed
 from tools.web.data.gallery import Choice
@@ -34,6 +37,34 @@ def shown(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with served(folder) as found:
         wait_for(lambda: found.get("/api/media").json["is_whole"])
         yield found
+
+
+def test_small_pictures_are_made_two_at_a_time(
+    shown: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may take much memory; nobody else waits for them."""
+    at_work: list[int] = [0]
+    lock, may_end = Lock(), Event()
+
+    def made(content: bytes, side: int) -> bytes:
+        with lock:
+            at_work.append(at_work[-1] + 1)
+        assert may_end.wait(PATIENCE_S)
+        with lock:
+            at_work.append(at_work[-1] - 1)
+        return content
+
+    monkeypatch.setattr("tools.web.file_routes.smaller", made)
+    monkeypatch.setattr("tools.web.file_routes.SMALL_BYTES", 0)
+    files = shown.get("/api/media?kind=image").json["files"][:8]
+    paths = [f"/thumb/{quote(each['media']['path'])}" for each in files]
+    with ThreadPoolExecutor(8) as asking:
+        answers = [asking.submit(shown.get, each) for each in paths]
+        wait_for(lambda: at_work[-1] >= 2 and shown.connections() >= 8)
+        assert shown.get("/").status == 200
+        may_end.set()
+        assert [each.result().status for each in answers] == [200] * 8
+    assert max(at_work) == 2
 
 
 def opened(page: Served, path: str) -> str:

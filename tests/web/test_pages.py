@@ -10,6 +10,9 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support.command import ROOT, run
 from tests.web.scene import (
@@ -28,6 +31,7 @@ from tools.journal.nodes import Node, nodes_fact
 from tools.media.credits import licence_name
 from tools.settings import Settings
 from tools.web.pages import PAGES
+from tools.web.refused import Books
 from tools.web.runs import MOST_COPIES
 
 LIVE = [page for page in PAGES if page.is_live]
@@ -176,6 +180,28 @@ def test_refused_files_are_read_on(harvested: Path, tmp_path: Path) -> None:
             books.flush()
             assert page.get("/api/refused").json["number"] == before + 1
         assert page.get("/api/refused").json["number"] == before + 1
+
+
+def test_books_that_are_begun_anew_just_when_they_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was opened is read, and the new ones from their beginning."""
+    books, new = tmp_path / "SEARCHES.jsonl", tmp_path / "new"
+    for file, reasons in ((books, ("a", "a")), (new, ("b", "b", "b"))):
+        lines = (f'{{"owner":"x","refused":[{{"reason":"{each}"}}]}}\n' for each in reasons)
+        file.write_text("".join(lines))
+    open_ = Path.open
+
+    def opened(path: Path, mode: str) -> Any:
+        file = open_(path, mode)
+        if new.exists():
+            new.rename(books)
+        return file
+
+    monkeypatch.setattr(Path, "open", opened)
+    read = Books(books)
+    assert [each[:2] for each in read.groups()] == [("a", 2)]
+    assert [each[:2] for each in read.groups()] == [("b", 3)]
 
 
 def test_hostile_names_are_text(harvested: Path, tmp_path: Path) -> None:

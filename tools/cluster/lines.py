@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..base.backoff import pause_after
-from ..network.trouble import Why
+from ..base.why import Why
 from .messages import Table
 
 MOST_IN_A_ROW = 8

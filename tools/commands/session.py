@@ -20,7 +20,7 @@ from ..assist.run_log import Journal
 from ..base import log
 from ..base.log import file_only
 from ..base.say import say
-from ..base.text import date
+from ..base.text import amount, date
 from ..engine.description import Description
 from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
@@ -216,8 +216,16 @@ class Session:
         return summary(
             seen.pools,
             self._job.summary(),
-            {group.reason_group: group.number for group in seen.groups},
+            _by_group(seen),
             self._progress,
             {**self._job.places(), "state": state, "log": state / "log"},
             self._job.read(),
         )
+
+
+def _by_group(seen: Look) -> dict[str, int]:
+    """Why how many failed; the rare reasons in one row."""
+    numbers = {group.reason_group: group.number for group in seen.groups}
+    if rare := seen.rare_groups.groups:
+        numbers[amount(rare, "other reason")] = seen.rare_groups.failures
+    return numbers

@@ -100,6 +100,7 @@ def _seen(settings: Settings) -> dict[str, Any]:
         "queues": queues,
         "parsers": [each._asdict() for each in parsers_in(settings.state)],
         "failures": _by_reason(settings, seen),
+        "failures_left_out": seen.rare_groups._asdict(),
         "exports": [each._asdict() for each in exports_in(settings.state)],
         "counted": seen.tally,
     }

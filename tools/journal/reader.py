@@ -18,7 +18,7 @@ from ..base.program import as_typed_here
 from ..base.sqlite import is_damage, reading
 from ..errors import StateDamaged
 from .hosts import ALL, Hosts, hosts_in, number_of_hosts
-from .reasons import Failures, Group, failures_in
+from .reasons import Failures, Group, RareGroups, failures_in
 from .rests import named_in
 from .sample import Sample
 from .schema import FAILED
@@ -100,6 +100,7 @@ class Look(NamedTuple):
     groups: list[Group]
     assist: Assist
     file: File | None = None
+    rare_groups: RareGroups = RareGroups()
 
     @property
     def known(self) -> dict[str, int]:
@@ -140,6 +141,7 @@ def look(
             failures.groups,
             _assist(db, facts, most_hosts) if format_ > 1 else Assist({}, {}, [], 0, 0.0),
             file,
+            failures.rare_groups,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from threading import Lock
 
+from ..base.why import Why
 from ..documents.address import resolve
 from ..errors import GiveUp
 from ..network.client import Client
@@ -13,7 +14,7 @@ from ..network.hosts import Hosts
 from ..network.request import Request, followed
 from ..network.response import Response
 from ..network.robots import MOST_OF_A_FILE, Rules, rules_in
-from ..network.trouble import NoAnswer, NoUse, Why
+from ..network.trouble import NoAnswer, NoUse
 
 MOST_BYTES = 20 * MOST_OF_A_FILE  # a larger one is none
 KEPT_S = 86_400.0  # it is read again after a day

@@ -1,6 +1,6 @@
 """Asks for anything, and brings whatever is said: every status, nothing followed, nothing repeated.
 
-Promise: only where no answer could be had there is an error, and its word (`trouble.Why`) tells
+Promise: only where no answer could be had there is an error, and its word (`base.why`) tells
 whether the host is to be left alone. When a host may be asked decides who hands the work out.
 """
 
@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from http import HTTPStatus
 
+from ..base.why import Why
 from ..errors import NO_FILES, GiveUp, HarvestError, Unavailable
 from ..proxy import Proxies, without_password
 from .exchange import Exchange
@@ -23,7 +24,6 @@ from .trouble import (
     NO_ADDRESSES,
     NoAnswer,
     NoUse,
-    Why,
     cause_of,
     failure,
     is_the_proxys,

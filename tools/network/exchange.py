@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from ..base.why import Why
 from ..proxy import without_password
-from .trouble import Why, shown
+from .trouble import shown
 
 logger = logging.getLogger(__name__)
 

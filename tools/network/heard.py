@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 
+from ..base.why import Why
 from .arrival import Arrival
 from .head import Head
 from .large_answers import LARGE, Turn
-from .trouble import NoUse, Why
+from .trouble import NoUse
 from .wire import Patience, Wire
 
 PIECE = 2**20

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import urllib3
 from urllib3.util.request import ACCEPT_ENCODING
 
+from ..base.why import Why
 from ..errors import GiveUp
 from .body import GZIP, Memory, one_member, read_into
 from .head import Fields
-from .trouble import NoUse, Why
+from .trouble import NoUse
 
 READABLE = frozenset({*GZIP, "deflate"} | ({"br"} & set(ACCEPT_ENCODING.split(","))))
 UNREADABLE = frozenset({"br", "zstd", "compress", "x-compress"}) - READABLE

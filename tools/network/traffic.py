@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
+from ..base.why import Why
 from .exchange import Exchange
-from .trouble import Why
 
 MOST_HOSTS = 10_000  # by name, between two looks; the rest is counted together
 OTHERS = "other hosts"

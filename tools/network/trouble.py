@@ -11,13 +11,13 @@ import http.client
 import socket
 import ssl
 from collections.abc import Iterator
-from enum import StrEnum
 from urllib.parse import urlsplit
 
 import requests
 import socks
 import urllib3
 
+from ..base.why import Why
 from ..errors import GiveUp, ServerTrouble
 from ..proxy import without_password
 
@@ -32,28 +32,6 @@ UNKNOWN_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONA
 NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL)
 
 
-class Why(StrEnum):
-    REFUSED = "connection refused"
-    RESET = "connection lost"
-    SILENT = "no complete answer in time"
-    NAME = "its name cannot be looked up now"
-    UNREACHABLE = "no way to its address"
-    TLS = "no secure connection"
-    SHORT = "the answer is cut short"
-    GARBLED = "the answer is no HTTP"
-    PROXY = "the proxy does not work"
-    UNKNOWN_NAME = "no such name"
-    CERTIFICATE = "its certificate is not valid"
-    LARGE = "the answer is too large"
-    SPOILT = "the packed answer cannot be unpacked"
-
-    @property
-    def is_network(self) -> bool:
-        """Does it say that the host, or our own line, is away?"""
-        return self in NETWORK
-
-
-NETWORK = frozenset({Why.REFUSED, Why.RESET, Why.SILENT, Why.NAME, Why.UNREACHABLE, Why.TLS})
 FOR_GOOD = frozenset({Why.UNKNOWN_NAME, Why.CERTIFICATE})
 
 

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..archive.answer import Answered
+from ..base.why import Why
 from ..documents.address import resolve
 from ..engine.stage import Task
 from ..errors import GiveUp, HarvestError
@@ -19,7 +20,7 @@ from ..network.hosts import Hosts
 from ..network.large_answers import Turn
 from ..network.request import REDIRECTS
 from ..network.response import Response
-from ..network.trouble import NoAnswer, NoUse, Why
+from ..network.trouble import NoAnswer, NoUse
 from .lookup import KnownPage
 from .own_headers import OwnHeaders
 

@@ -45,6 +45,7 @@ def as_json(view: View) -> str:
             {"gist": each.reason_group, "number": each.number, "examples": each.examples}
             for each in seen.groups
         ],
+        "failures_left_out": seen.rare_groups._asdict(),
         "chores": {name: clock_work._asdict() for name, clock_work in assist.clock_works.items()},
         "snapshots": [copy._asdict() for copy in view.copies],
     }

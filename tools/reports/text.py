@@ -210,9 +210,12 @@ def failures_of(view: View) -> list[str]:
         lines.append(f"  {group.number:>{digits},}  {plain(group.reason_group)}")
         examples = ", ".join(plain(names.get(uri, uri)) for uri, _ in group.examples)
         lines.append(f"  {'':{digits}}    {examples}")
-    if rest := groups[GROUPS:]:
-        number = sum(group.number for group in rest)
-        lines.append(f"  {number:>{digits},}  for {amount(len(rest), 'other reason')}")
+    rest, more = groups[GROUPS:], view.seen.rare_groups
+    if rest:
+        number = sum(group.number for group in rest) + more.failures
+        lines.append(
+            f"  {number:>{digits},}  for {amount(len(rest) + more.groups, 'other reason')}"
+        )
     return titled("Failures", lines)
 
 

@@ -26,6 +26,7 @@ SOUNDS = frozenset(
 )
 STILL = frozenset({"image/jpeg"})  # a PNG or a WebP may move
 TYPES = {"image": PICTURES, "visual": PICTURES, "audio": SOUNDS}
+SMOOTH = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})  # a palette has no shades in between
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 NOT_HERE = "The file is not on this computer."  # it was shipped, or a node has it
 
@@ -114,10 +115,12 @@ def smaller(content: bytes, side: int) -> bytes:
             if image.width * image.height > MOST_PIXELS:  # a filter of warnings is all threads'
                 raise ValueError
             image.draft("RGB", (side, side))  # a large JPEG is not decoded in full
-            upright = ImageOps.exif_transpose(image)
-            clear = upright.has_transparency_data
-            drawn = upright.convert("RGBA" if clear else "RGB")
-        drawn.thumbnail((side, side))
+            image.load()  # how it lies may be told behind its pixels
+            mode = "RGBA" if image.has_transparency_data else "RGB"
+            is_smooth = image.mode in SMOOTH and "transparency" not in image.info
+            small = image if is_smooth else image.convert(mode)
+            small.thumbnail((side, side))  # first: what follows copies every pixel
+            drawn = ImageOps.exif_transpose(small).convert(mode)
         written = io.BytesIO()
         drawn.save(written, "WEBP", quality=80, method=2)
         return written.getvalue()

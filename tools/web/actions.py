@@ -33,10 +33,10 @@ def stop(site: Site, said: Said) -> str:
 def retry_failed(site: Site, said: Said) -> str:
     """Those of a reason, or all."""
     group = said.get("reason", "")
-    if group and group not in site.failures().heads:
+    heads = site.failures().heads.get(group) if group else None
+    if group and heads is None:
         raise UsageError("nothing failed for this reason any more")
-    stages = site.job.stages(site.sources.settings)
-    number = retry(site.file, stages, heads=site.failures().heads[group] if group else None)
+    number = retry(site.file, site.job.stages(site.sources.settings), heads=heads)
     if number is None:
         return "the harvest that runs puts them back to work in a moment"
     return f"{number:,} go back to work: start the harvest to go on"

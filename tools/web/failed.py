@@ -47,12 +47,15 @@ class FailedUri(NamedTuple):
 
 
 def failed(site: Site) -> dict[str, Any]:
-    view, groups = site.view(), site.failures().groups
+    """The most frequent groups; `left_out`: how many more there are, and of how many failures."""
+    view, failures = site.view(), site.failures()
+    groups, rare = failures.groups, failures.rare_groups
     named = [uri for each in groups for uri, _ in each.examples]
     return {
         "groups": groups,
         "names": dict(view.job.known_as(site.file, named)) if named else {},
-        "number": sum(each.number for each in groups),
+        "number": sum(each.number for each in groups) + rare.failures,
+        "left_out": rare,
     }
 
 

@@ -6,6 +6,7 @@ media folder, as the type that was recorded, and a browser runs nothing of it.
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,9 +25,12 @@ HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-cont
 SIDE = 320  # pixels of a small picture
 SMALL_BYTES = 40_000  # a picture below that needs no smaller copy; a gif would move
 KEPT = 512  # small pictures, some kilobytes each
+MAKERS = 2  # a large picture takes hundreds of megabytes while it is made smaller
 
 
 def routes_of_files(site: Site) -> list[Route]:
+    turn = Semaphore(MAKERS)
+
     async def file(request: Request) -> Response:
         found = await run_in_threadpool(_found, site, request.path_params["path"])
         if found is None:
@@ -43,7 +47,8 @@ def routes_of_files(site: Site) -> list[Route]:
         if is_small or found.bytes > FILE_BYTES:
             return _whole(found)
         try:
-            made = await run_in_threadpool(_small, found.place, found.file.media.sha256)
+            async with turn:  # no thread is kept waiting, which others need
+                made = await run_in_threadpool(_small, found.place, found.file.media.sha256)
         except (NotShown, OSError):
             raise HTTPException(404) from None
         return Response(made, media_type="image/webp", headers=_headers(found))

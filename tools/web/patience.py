@@ -4,12 +4,15 @@ we send, is dropped."""
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import sys
+import termios
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_S = 10.0  # until a request's head is here
-TAKE_S = 10.0  # until something of a full buffer was taken
+TAKE_S = 10.0  # in which something of a full buffer must be taken
 
 
 class Patience(H11Protocol):
@@ -17,6 +20,7 @@ class Patience(H11Protocol):
 
     _late: asyncio.TimerHandle | None = None
     _full: asyncio.TimerHandle | None = None
+    _left = 0  # bytes that were not taken when `_full` was set
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -33,7 +37,7 @@ class Patience(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._full = self.loop.call_later(TAKE_S, self.transport.abort)
+        self._wait_for_taking()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -49,6 +53,24 @@ class Patience(H11Protocol):
 
     def _wait_for_head(self) -> None:
         self._late = self.loop.call_later(HEAD_S, self.transport.abort)
+
+    def _wait_for_taking(self) -> None:
+        self._left = self._not_taken()
+        self._full = self.loop.call_later(TAKE_S, self._drop_unless_taking)
+
+    def _drop_unless_taking(self) -> None:
+        """A body is written in one piece, and `resume_writing` comes only at its end."""
+        if self._not_taken() < self._left:
+            self._wait_for_taking()
+        else:
+            self.transport.abort()
+
+    def _not_taken(self) -> int:
+        """Bytes that wait here and in the kernel, which asks for more only after a third of its own
+        is gone: on a slow line that takes longer."""
+        transport = self.transport
+        waiting = fcntl.ioctl(transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+        return transport.get_write_buffer_size() + int.from_bytes(waiting, sys.byteorder)
 
     def _stop(self, timer: asyncio.TimerHandle | None) -> None:
         if timer is not None:

@@ -5,6 +5,7 @@ Promise: only what came since the last look is read. Limit: of long books, their
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ class Books:
     def _read_on(self) -> None:
         try:
             with self.path.open("rb") as file:
-                status = self.path.stat()
+                status = os.fstat(file.fileno())  # by then its name may be another's
                 if status.st_ino != self._inode or status.st_size < self._place:
                     self._begin(status.st_ino, status.st_size)
                     file.seek(self._place)

@@ -130,7 +130,12 @@ class Site:
         """With all failures and hosts."""
         view, failures = self.view(), self.failures()
         assist = view.seen.assist._replace(hosts=hosts_at(self.file))
-        seen = view.seen._replace(failures=failures.reasons, groups=failures.groups, assist=assist)
+        seen = view.seen._replace(
+            failures=failures.reasons,
+            groups=failures.groups,
+            rare_groups=failures.rare_groups,
+            assist=assist,
+        )
         return view._replace(seen=seen)
 
     def forget(self) -> None:
