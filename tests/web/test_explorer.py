@@ -27,6 +27,7 @@ from tools.web import explorer
 from tools.web.data import sidecar, statistics
 from tools.web.site import Site, Sources
 
+WAIT_MS = 1000 * PATIENCE_S
 WITHOUT_SEARCH = (
     *("/c/en/dog", "/api/c/en/dog?format=csv", "/graph?concept=/c/en/dog", "/r/HasA", "/stats"),
     *("/path?from=dog&to=cat", "/queries", "/more?concept=/c/en/dog&type=HasA"),
@@ -179,9 +180,9 @@ def test_figures_come_by_themselves_when_they_are_counted(
     (folder / "state" / statistics.NAME).unlink(missing_ok=True)
     with served(folder) as page, browser.looking(page.full, javascript=False) as look:
         look.page.goto(f"{page.address}/stats")
-        expect(look.page.get_by_text("being counted")).to_be_visible()
+        expect(look.page.get_by_text("being counted")).to_be_visible(timeout=WAIT_MS)
         is_seen.set()
-        expect(look.page.get_by_text("Beside what others publish")).to_be_visible()
+        expect(look.page.get_by_text("Beside what others publish")).to_be_visible(timeout=WAIT_MS)
 
 
 def test_figures_are_counted_again_and_leave_alone_who_types(
@@ -192,15 +193,17 @@ def test_figures_are_counted_again_and_leave_alone_who_types(
     with served(folder) as page, browser.looking(page.full) as look:
         see = look.page
         see.goto(f"{page.address}/stats")
-        expect(see.locator("#counting")).to_be_visible()
+        expect(see.locator("#counting")).to_be_visible(timeout=WAIT_MS)
         see.locator("#search").press_sequentially("dog")
-        expect(see.locator("#found-number")).to_have_text(re.compile(r"^[1-9]\d* found$"))
+        expect(see.locator("#found-number")).to_have_text(
+            re.compile(r"^[1-9]\d* found$"), timeout=WAIT_MS
+        )
         is_seen.set()
-        expect(see.get_by_text("Beside what others publish")).to_be_visible()
+        expect(see.get_by_text("Beside what others publish")).to_be_visible(timeout=WAIT_MS)
         is_seen.clear()
         see.locator("#count").click()
-        expect(see.locator("#counting")).to_be_visible()
+        expect(see.locator("#counting")).to_be_visible(timeout=WAIT_MS)
         is_seen.set()
-        expect(see.locator("#counting")).to_have_count(0)
+        expect(see.locator("#counting")).to_have_count(0, timeout=WAIT_MS)
         expect(see.locator("#search")).to_have_value("dog")
         assert look.complaints() == []

@@ -7,6 +7,7 @@ import asyncio
 import fcntl
 import sys
 import termios
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -66,10 +67,11 @@ class Patience(H11Protocol):
             self.transport.abort()
 
     def _not_taken(self) -> int:
-        """Bytes that wait here and in the kernel, which asks for more only after a third of its own
-        is gone: on a slow line that takes longer."""
-        transport = self.transport
-        waiting = fcntl.ioctl(transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+        """Bytes that wait here and, where it tells, in the kernel, which asks for more only after a
+        third of its own is gone: on a slow line that takes longer."""
+        transport, waiting = self.transport, bytes(4)
+        with suppress(OSError):  # not every system tells that of a socket
+            waiting = fcntl.ioctl(transport.get_extra_info("socket"), termios.TIOCOUTQ, waiting)
         return transport.get_write_buffer_size() + int.from_bytes(waiting, sys.byteorder)
 
     def _stop(self, timer: asyncio.TimerHandle | None) -> None:
