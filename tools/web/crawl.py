@@ -15,6 +15,7 @@ from ..pages.archived import Archived, Shipped
 from ..pages.open_table import visit_table
 from ..pages.page import STATES, Page
 from ..pages.table import PageTable
+from .inert import Copy, inert
 from .site import Site
 
 PAGE = 100
@@ -31,13 +32,6 @@ class PageSeen(NamedTuple):
     bytes: int | None
     words: int | None
     remark: str
-
-
-class Copy(NamedTuple):
-    """`body` as the server sent it, unpacked."""
-
-    body: bytes
-    content_type: str
 
 
 @contextmanager
@@ -90,7 +84,7 @@ def copy_of(site: Site, url: str) -> Copy | str:
             return f"Its file {away.file} was shipped to the receiving node."
         except GiveUp as error:
             return f"It cannot be read: {error}"
-    return Copy(body, kept.header("Content-Type") or "application/octet-stream")
+    return inert(body, kept.header("Content-Type") or "application/octet-stream")
 
 
 def seen(page: Page) -> PageSeen:
