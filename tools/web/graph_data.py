@@ -51,7 +51,7 @@ def searched(explorer: Explorer, query: Query) -> Found:
     found = search.find(explorer.reader, explorer.sidecar, text, languages)
     near = None
     if text.strip() and not found:
-        near = search.did_you_mean(explorer.reader, explorer.sidecar, text)
+        near = search.did_you_mean(explorer.reader, explorer.sidecar, text, languages)
     media = explorer.reader.media_of([each.uri for each in found])
     pictures = {each.uri: picture_of(media.get(each.uri, ())) for each in found}
     return {
