@@ -33,6 +33,7 @@ WITHOUT_SEARCH = (
     *("/c/en/dog", "/api/c/en/dog?format=csv", "/graph?concept=/c/en/dog", "/r/HasA", "/stats"),
     *("/path?from=dog&to=cat", "/queries", "/more?concept=/c/en/dog&type=HasA"),
 )
+WITH_SEARCH = ("/search?q=dog", "/search/found?q=d", "/media", "/api/media")
 
 
 @pytest.fixture
@@ -61,6 +62,24 @@ def test_a_graph_that_was_replaced_is_the_one_that_is_shown(
         assert page.get("/api/c/en/dog").status == 404
         found = wait_for(lambda: page.get("/api/search?q=zeb").json["found"])
         assert [each["name"] for each in found] == ["zebra"]
+
+
+def test_a_graph_that_is_not_there_yet_may_come(harvested: Path, tmp_path: Path) -> None:
+    """What is not there is one thing, what it would be looked for in another."""
+    folder = copied(harvested, tmp_path)
+    graph, away = folder / "state/graph.db", folder / "away.db"
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
+    graph.rename(away)
+    with served(folder) as page:
+        for path in (*WITHOUT_SEARCH, *WITH_SEARCH, "/file/x", "/thumb/x"):
+            answer = page.get(path)
+            assert (answer.status, "there is no graph" in answer.text) == (503, True), path
+        assert "there is no graph" in page.get("/api/c/en/dog").json["error"]
+        away.rename(graph)
+        assert page.get("/api/c/en/dog").status == 200
+        nobody = page.get("/api/c/en/nobody")
+        assert nobody.status == 404 and nobody.json["error"]
+        assert page.get("/file/x").status == 404
 
 
 @pytest.mark.parametrize(
@@ -162,7 +181,7 @@ def test_without_room_for_the_search_the_graph_is_shown(
         file = quote(media["path"])
         for address in (*WITHOUT_SEARCH, f"/file/{file}", f"/thumb/{file}"):
             assert page.get(address).status == 200, address
-        for address in ("/search?q=dog", "/search/found?q=d", "/media", "/api/media"):
+        for address in WITH_SEARCH:
             answer = page.get(address)
             assert answer.status == 503, address
             assert "search.db cannot be written" in answer.text and str(error) in answer.text

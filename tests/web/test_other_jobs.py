@@ -90,6 +90,20 @@ def a_page_of_a_crawl(page: Served) -> None:
     assert after == found[1:]
 
 
+def test_a_crawl_that_is_not_there_yet_may_come(sampled: Sampled, tmp_path: Path) -> None:
+    folder = shutil.copytree(sampled("pages"), tmp_path / "copy")
+    table, away = folder / "state-pages/pages.db", folder / "away.db"
+    table.rename(away)
+    with looking_at(folder, "pages") as page:
+        for path in ("/pages", "/api/pages", "/api/pages/page?url=x", "/pages/copy?url=x"):
+            answer = page.get(path)
+            assert (answer.status, "there is no crawl" in answer.text) == (503, True), path
+        away.rename(table)
+        assert page.get("/api/pages").status == 200
+        nothing = page.get("/api/pages/page?url=x")
+        assert nothing.status == 404 and nothing.json["error"]
+
+
 @pytest.mark.parametrize("job", ["layers", "structure"])
 def test_tables_row_by_row(job: str, sampled: Sampled) -> None:
     """Each row once, page by page, with what it is from; programs get the same."""

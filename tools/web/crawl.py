@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..errors import GiveUp, UsageError
+from ..errors import GiveUp, Unavailable
 from ..pages.archived import Archived, Shipped
 from ..pages.open_table import visit_table
 from ..pages.page import STATES, Page
@@ -40,7 +40,7 @@ def table_of(site: Site) -> Iterator[PageTable]:
     pages = settings.pages
     table = visit_table(pages.database, site.state, pages.password_file)
     if table is None:
-        raise UsageError(f"there is no crawl in {site.state} yet")
+        raise Unavailable(f"there is no crawl in {site.state} yet")
     with closing(table):
         yield table
 

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from ..errors import HarvestError
 from ..sheets.album import FILE_BYTES, PICTURES, NotShown, smaller
 from .data.media_file import Found, by_path, is_sha256
 from .site import Site
@@ -69,10 +68,7 @@ def _whole(found: Found) -> Response:
 
 def _found(site: Site, path: str) -> Found | None:
     """If the graph knows it by this very name."""
-    try:
-        return by_path(site.explorer.reader, site.explorer.media, path)
-    except HarvestError:  # there is no graph yet
-        return None
+    return by_path(site.explorer.reader, site.explorer.media, path)
 
 
 @lru_cache(KEPT)
