@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from ..base.sha256 import is_sha256
 from ..sheets.album import FILE_BYTES, PICTURES, NotShown, smaller
-from .data.media_file import Found, by_path, is_sha256
+from .data.media_file import Found, by_path
 from .site import Site
 
 HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-control": "no-cache"}
