@@ -156,6 +156,7 @@ def _timed(work: Callable[[], object], into: list[float]) -> object:
 Questions = Sequence[Callable[[], object]]
 
 TEXTS = ("b", "ba", "bab", "bado", "crowd", "ba ba", "ba b", "zzz", "犬", "babadobu k", "ka ke ki")
+SLIPS = ("corwd", "babadobukk", "zzzqqq", "a name of as many as 30 letter")
 FILTERS = (
     Filter(), Filter(kind="audio"), Filter(kind="image", language="ja"), Filter(size="small"),
     Filter(kind="visual", provider="giphy", licence="CC0 1.0", language="de", size="large"),
@@ -177,6 +178,7 @@ def asked(
     return {
         "search as you type": [partial(search.find, reader, sidecar, t) for t in TEXTS],
         "search in one language": [partial(search.find, reader, sidecar, t, ["ja"]) for t in TEXTS],
+        "a name with a slip": [partial(search.did_you_mean, reader, sidecar, t) for t in SLIPS],
         "a concept": [partial(concept, reader, c) for c in some],
         "a concept of 100,000 relations": [partial(concept, reader, concepts[0])],
         "its next relations": [partial(more, reader, concepts[0], "IsA", True, FIRST)],

@@ -54,6 +54,21 @@ SCRIPT = "/c/en/<script>alert(1)</script>"
 ARABIC = relation("IsA", "/c/ar/كلب", "/c/ar/حيوان")
 LONG = "/c/en/" + "long_" * 60
 STRANGE = relation("HasA", "/c/en/o'neil\\\"s", "/c/en/*_or_near(dog)", 0.5)
+SLIPS = {
+    "elehpant": "elephant",
+    "elefant": "elephant",
+    "tunder": "thunder",
+    "huose": "house",
+    "bycicle": "bicycle",
+    "swiming pool": "swimming pool",
+    "swimmingpool": "swimming pool",
+    "resturant": "restaurant",
+    "restuarant": "restaurant",
+    "Resaurant": "restaurant",
+    "dgo": "dog",
+    "сабака": "собака",
+    "rod grød": "rød grød",
+}
 RELATIONS = (BARKS, PET, POODLE, HOT_DOG, PUPPY, NOISE, THUNDER, ARABIC, STRANGE)
 MEDIA = {
     "/c/en/dog": [
@@ -80,6 +95,14 @@ def crowd(number: int, is_outward: bool = True) -> list[object]:
     return [relation("HasA", *pair, at / 10) for at, pair in enumerate(pairs)]
 
 
+def grow(reader: Reader, sidecar: Sidecar) -> Grower:
+    grower = Grower(reader, sidecar)
+    while grower.step():
+        pass
+    assert grower.is_whole()
+    return grower
+
+
 class DataContract:
     """Subclasses give `open_store`, which opens one store to write again and again, and
     `open_data`, which opens the same to read."""
@@ -102,11 +125,7 @@ class DataContract:
 
     @pytest.fixture
     def grown(self, reader: Reader, sidecar: Sidecar) -> Grower:
-        grower = Grower(reader, sidecar)
-        while grower.step():
-            pass
-        assert grower.is_whole()
-        return grower
+        return grow(reader, sidecar)
 
     # --- search ------------------------------------------------------------------------------
 
@@ -185,6 +204,27 @@ class DataContract:
         assert self.found(reader, sidecar, "thundar") == []
         assert search.did_you_mean(reader, sidecar, "thundar") == "thunder"
         assert search.did_you_mean(reader, sidecar, "qqqq") is None
+
+    def test_one_slip_anywhere_is_helped(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar
+    ) -> None:
+        names = {name.replace(" ", "_") for name in SLIPS.values()}
+        write(graph, *(relation("IsA", f"/c/en/{name}", "/c/en/noise") for name in sorted(names)))
+        grow(reader, sidecar)
+        found = {slip: search.did_you_mean(reader, sidecar, slip) for slip in SLIPS}
+        assert found == SLIPS
+        assert search.did_you_mean(reader, sidecar, "dgo", ["ja"]) is None
+        assert search.did_you_mean(reader, sidecar, "犬子") == "子犬"
+        for strange in ("", " ", "\ud800\x00", "-" * 5000, '"]', "%"):
+            search.did_you_mean(reader, sidecar, strange)
+
+    def test_of_many_that_may_be_meant_it_is_the_best_connected(
+        self, graph: Graph, reader: Reader, sidecar: Sidecar
+    ) -> None:
+        write(graph, *(relation("IsA", f"/c/en/bod_{at}", "/c/en/bod") for at in range(9)))
+        grow(reader, sidecar)
+        assert search.did_you_mean(reader, sidecar, "bog") == "bod"
+        assert search.did_you_mean(reader, sidecar, "odg") == "dog"
 
     # --- a concept ---------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.support.browser import FLAGS
 from tests.support.browser import program as chromium
@@ -95,16 +96,39 @@ class Eyes:
 
 @contextmanager
 def eyes() -> Iterator[Eyes]:
-    path = chromium()
+    with _playing() as playwright:
+        browser = playwright.chromium.launch(**_program())
+        try:
+            yield Eyes(browser)
+        finally:
+            browser.close()
+
+
+@contextmanager
+def eyes_at_home(address: str, profile: Path) -> Iterator[Look]:
+    """A window of a browser that remembers, as people's do: only such a one connects ahead."""
+    with _playing() as playwright:
+        context = playwright.chromium.launch_persistent_context(profile, **_program())
+        try:
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_init_script(WITNESS)
+            page = context.new_page()
+            look = Look(page, urlsplit(address).netloc)
+            page.goto(address)
+            yield look
+        finally:
+            context.close()
+
+
+def _program() -> dict[str, Any]:
+    return {"executable_path": chromium(), "args": ARGUMENTS, "chromium_sandbox": False}
+
+
+@contextmanager
+def _playing() -> Iterator[Playwright]:
     with ExitStack() as stack:
         try:
             playwright = stack.enter_context(sync_playwright())
         except Exception as error:  # its own kind, whatever the program did not find
             missing(f"Playwright does not start ({error}): apt-get install libatomic1")
-        browser = playwright.chromium.launch(
-            executable_path=path, args=ARGUMENTS, chromium_sandbox=False
-        )
-        try:
-            yield Eyes(browser)
-        finally:
-            browser.close()
+        yield playwright

@@ -38,6 +38,17 @@ def open_data(tmp_path: Path) -> Callable[[], Reader]:
 class TestData(DataContract): ...
 
 
+def test_whoever_only_reads_a_graph_has_not_changed_it(tmp_path: Path) -> None:
+    """Though SQLite makes an empty log for him."""
+    with closing(SqliteGraph(tmp_path / "graph.db")) as graph:
+        fill(graph)
+    with closing(open_reader(f"sqlite:{tmp_path / 'graph.db'}")) as reader:
+        mark, log = reader.change_mark(), tmp_path / "graph.db-wal"
+        assert log.exists()
+        log.unlink()
+        assert reader.change_mark() == mark
+
+
 def test_figures_are_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody writes between any two questions."""
     with closing(SqliteGraph(tmp_path / "graph.db")) as graph:

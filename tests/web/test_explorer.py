@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -32,6 +34,7 @@ WITHOUT_SEARCH = (
     *("/c/en/dog", "/api/c/en/dog?format=csv", "/graph?concept=/c/en/dog", "/r/HasA", "/stats"),
     *("/path?from=dog&to=cat", "/queries", "/more?concept=/c/en/dog&type=HasA"),
 )
+WITH_SEARCH = ("/search?q=dog", "/search/found?q=d", "/media", "/api/media")
 
 
 @pytest.fixture
@@ -62,6 +65,24 @@ def test_a_graph_that_was_replaced_is_the_one_that_is_shown(
         assert [each["name"] for each in found] == ["zebra"]
 
 
+def test_a_graph_that_is_not_there_yet_may_come(harvested: Path, tmp_path: Path) -> None:
+    """What is not there is one thing, what it would be looked for in another."""
+    folder = copied(harvested, tmp_path)
+    graph, away = folder / "state/graph.db", folder / "away.db"
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
+    graph.rename(away)
+    with served(folder) as page:
+        for path in (*WITHOUT_SEARCH, *WITH_SEARCH, "/file/x", "/thumb/x"):
+            answer = page.get(path)
+            assert (answer.status, "there is no graph" in answer.text) == (503, True), path
+        assert "there is no graph" in page.get("/api/c/en/dog").json["error"]
+        away.rename(graph)
+        assert page.get("/api/c/en/dog").status == 200
+        nobody = page.get("/api/c/en/nobody")
+        assert nobody.status == 404 and nobody.json["error"]
+        assert page.get("/file/x").status == 404
+
+
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -72,7 +93,7 @@ def test_a_graph_that_was_replaced_is_the_one_that_is_shown(
 def test_figures_that_cannot_be_counted_say_why(
     error: Exception, sentence: str, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And are not counted again until somebody wants them."""
+    """And are not counted again at once, unless somebody wants them."""
     tries: list[int] = []
 
     def spoiled(*_: object) -> statistics.Statistics:
@@ -91,6 +112,50 @@ def test_figures_that_cannot_be_counted_say_why(
     site.explorer.count()
     wait_for(site.explorer.figures)
     assert site.explorer.trouble == ""
+
+
+def test_figures_of_a_graph_that_has_changed_are_counted_again(
+    harvested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whoever looks after a while, on a page that has no button too; before that it is said."""
+    folder = copied(harvested, tmp_path)
+    (folder / "state" / statistics.NAME).unlink(missing_ok=True)
+
+    def seen() -> Any:
+        return page.get("/api/stats").json
+
+    def says_so(path: str) -> bool:
+        return "graph has changed since" in page.get(path).text
+
+    with served(folder, is_read_only=True) as page:
+        before = wait_for(lambda: seen()["figures"])
+        assert not seen()["has_changed"] and not says_so("/stats") and not says_so("/r/IsA")
+        with closing(SqliteGraph(folder / "state/graph.db")) as graph:
+            write(graph, relation("IsA", "/c/en/zebra", "/c/en/horse"))
+        wait_for(lambda: seen()["has_changed"])
+        assert says_so("/stats") and says_so("/r/IsA")
+        assert seen()["figures"] == before and not seen()["is_counting"]
+        monkeypatch.setattr("tools.web.explorer.time", later(statistics.LEAST_REST_S + 1))
+        wait_for(lambda: seen()["figures"]["relations"] == before["relations"] + 1)
+        wait_for(lambda: not seen()["has_changed"])
+        assert not says_so("/stats") and not says_so("/r/IsA")
+    with served(folder) as page:
+        assert not seen()["has_changed"], "a graph that was only read has not changed"
+        (folder / "state/graph.db").unlink()
+        assert page.get("/stats").status == 200, "what was counted is known without it"
+
+
+def later(seconds: float) -> SimpleNamespace:
+    return SimpleNamespace(
+        time=lambda: time.time() + seconds, monotonic=lambda: time.monotonic() + seconds
+    )
+
+
+def test_figures_are_left_alone_for_twenty_times_as_long_as_counting_took() -> None:
+    assert statistics.rest_after(0.1) == 60 and statistics.rest_after(100) == 2000
+    counted = SimpleNamespace(time="1970-01-01T00:01:00Z", seconds=10.0)
+    rested = {now: statistics.is_rested(cast(Any, counted), now) for now in (59, 60, 259, 260)}
+    assert rested == {59: True, 60: False, 259: False, 260: True}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +182,7 @@ def test_without_room_for_the_search_the_graph_is_shown(
         file = quote(media["path"])
         for address in (*WITHOUT_SEARCH, f"/file/{file}", f"/thumb/{file}"):
             assert page.get(address).status == 200, address
-        for address in ("/search?q=dog", "/search/found?q=d", "/media", "/api/media"):
+        for address in WITH_SEARCH:
             answer = page.get(address)
             assert answer.status == 503, address
             assert "search.db cannot be written" in answer.text and str(error) in answer.text

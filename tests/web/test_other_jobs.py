@@ -6,7 +6,7 @@ import csv
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from io import StringIO
 from pathlib import Path
@@ -96,6 +96,20 @@ def a_page_of_a_crawl(page: Served) -> None:
     assert after == found[1:]
 
 
+def test_a_crawl_that_is_not_there_yet_may_come(sampled: Sampled, tmp_path: Path) -> None:
+    folder = shutil.copytree(sampled("pages"), tmp_path / "copy")
+    table, away = folder / "state-pages/pages.db", folder / "away.db"
+    table.rename(away)
+    with looking_at(folder, "pages") as page:
+        for path in ("/pages", "/api/pages", "/api/pages/page?url=x", "/pages/copy?url=x"):
+            answer = page.get(path)
+            assert (answer.status, "there is no crawl" in answer.text) == (503, True), path
+        away.rename(table)
+        assert page.get("/api/pages").status == 200
+        nothing = page.get("/api/pages/page?url=x")
+        assert nothing.status == 404 and nothing.json["error"]
+
+
 @pytest.mark.parametrize("job", ["layers", "structure"])
 def test_tables_row_by_row(job: str, sampled: Sampled) -> None:
     """Each row once, page by page, with what it is from; programs get the same."""
@@ -130,6 +144,23 @@ def test_a_table_as_csv(sampled: Sampled, tmp_path: Path) -> None:
         assert page.get("/api/tables?table=nothing&format=csv").status == 404
         text = page.get("/tables?table=product").text
         assert 'href="/api/tables?table=product&amp;format=csv"' in text
+
+
+FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1", '=HYPERLINK("http://x")')
+
+
+def test_no_text_is_a_formula_in_a_spreadsheet(sampled: Sampled, tmp_path: Path) -> None:
+    """Where it was one it is text; numbers, also those below zero, are numbers."""
+    folder = shutil.copytree(sampled("layers"), tmp_path / "copy")
+    rows = [(f"!{at}", name, "a-b=c", -1.5) for at, name in enumerate(FORMULAS)]
+    add_products(folder / "state-layers" / "shop" / "shop.db", [*rows, ("!8", "-7", "+7e3", -2)])
+    with looking_at(folder, "layers", "shop") as page:
+        text = page.get("/api/tables?table=product&format=csv").text
+        columns, *cells = csv.reader(StringIO(text, newline=""))
+        found = [dict(zip(columns, row, strict=True)) for row in cells[: len(FORMULAS) + 1]]
+    assert [each["name"] for each in found] == [*(f"'{each}" for each in FORMULAS), "-7"]
+    assert {each["category"] for each in found} == {"a-b=c", "+7e3"}
+    assert {float(each["price"]) for each in found} == {-1.5, -2.0}
 
 
 def all_rows(page: Served, name: str) -> list[list[object]]:
@@ -189,6 +220,10 @@ def add_hostile_rows(database: Path) -> None:
     """Before those that are there; the last of a page is one whose key is hostile."""
     names = [HOSTILE[number % len(HOSTILE)] for number in range(151)]
     rows = [(key(number), name, name, 1.5) for number, name in enumerate(names)]
+    add_products(database, rows)
+
+
+def add_products(database: Path, rows: Sequence[tuple[str, str, str, float]]) -> None:
     with closing(sqlite3.connect(database)) as db, db:
         columns = "sku, name, category, price"
         db.executemany(f"INSERT INTO product ({columns}) VALUES (?, ?, ?, ?)", rows)

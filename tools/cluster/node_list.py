@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base.credentials import read_secret
+from ..base.sha256 import is_sha256
 from ..errors import StateDamaged
 from .names import is_host, is_node_name
 from .private_file import write_private
 
 LIST_FILE = "nodes.json"
 LIST_FORMAT = 1
-
-_FINGERPRINT = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class KnownNode(NamedTuple):
@@ -68,7 +66,7 @@ def _list_of(fields: Any) -> NodeList:
         and 0 < known.port < 65_536
         and all(map(is_node_name, known.names))
         and len(set(known.names)) == len(nodes)
-        and all(map(_FINGERPRINT.fullmatch, prints))
+        and all(map(is_sha256, prints))
     ):
         raise ValueError("a field is wrong")
     return known

@@ -232,6 +232,8 @@ def _stat(path: Path) -> str:
         found = path.stat()
     except OSError:
         return "-"
+    if not found.st_size:  # a log that whoever reads has made
+        return "-"
     return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}"
 
 

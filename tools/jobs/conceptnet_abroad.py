@@ -8,7 +8,6 @@ nothing of it is kept.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ..add import KINDS, Attachment, Graph, Media, Relation
 from ..base.config import table_of
+from ..base.sha256 import is_sha256
 from ..cluster.abroad import Abroad, Plain
 from ..conceptnet.rules import TOO_LIGHT, Filter
 from ..engine.stage import Done, Found, Task
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 TRAVEL = ("source", "attempts", "depth", "filter", "extend", "http", "stop_grace_s")
 MOST_FILES, LONGEST_SEARCH = 1000, 100_000
-HASH = re.compile(r"[0-9a-f]{64}")
 TEXTS = ("mime", "license", "license_url", "author", "page", "source", "provider", "title")
 MORE_TEXTS = ("phash", "time", "remark")
 LONGEST_TEXT = 20_000
@@ -218,7 +217,7 @@ def _file(owner: str, fields: Any) -> Media:
         raise ValueError("what was found is of somebody else")
     if str(place) != each.path or not _is_text(each.path):
         raise ValueError("what was found is of somebody else")
-    if not isinstance(each.sha256, str) or not HASH.fullmatch(each.sha256):
+    if not is_sha256(each.sha256):
         raise ValueError("what was found has no hash")
     texts = (getattr(each, name) for name in (*TEXTS, *MORE_TEXTS))
     are_numbers = (

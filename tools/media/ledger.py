@@ -24,6 +24,7 @@ import orjson
 from ..add import Attachment
 from ..base.files import whole_file, write_all, write_whole
 from ..base.place import Place
+from ..base.tail import last_whole_lines
 from ..errors import NO_FILES, NO_ROOM, NoRoom, RetryLater, StopHarvest, no_more_files
 from .credits import COLUMNS, Credit
 from .ledger_lines import (
@@ -160,15 +161,8 @@ class Ledger:
         return list(concepts)[:count]
 
     def _tail(self, name: str) -> list[bytes]:
-        """The last lines; of very long books not the one that was cut by reading only the end."""
         path = self._folder / name
-        if not path.exists():
-            return []
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL))
-            lines = file.read().splitlines(keepends=True)
-        return lines[1:] if size > TAIL else lines
+        return last_whole_lines(path, TAIL) if path.exists() else []
 
     def _replace_tail(self, name: str, lines: Sequence[bytes], kept: Sequence[bytes]) -> None:
         path = self._folder / name

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ..base.backoff import pause_after
+from ..base.sha256 import is_sha256
 from ..errors import (
     BadStatus,
     Fatal,
@@ -71,7 +71,7 @@ def chosen(url: str | None, sha256: str | None) -> Remote:
     if url is not None and sha256 is None:
         raise UsageError("--url needs --sha256 HEX, or nobody could tell what has arrived")
     wanted = DUMP.sha256 if sha256 is None else sha256.strip().lower()
-    if not re.fullmatch("[0-9a-f]{64}", wanted):
+    if not is_sha256(wanted):
         raise UsageError(f"--sha256 {sha256!r} is no SHA-256: it has 64 digits from 0 to f")
     try:
         host_of(url or DUMP.url)

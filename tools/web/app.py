@@ -21,7 +21,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ..errors import HarvestError, UsageError
+from ..errors import HarvestError
 from ..sheets.document import STYLE
 from . import crawl_routes, file_routes, graph_routes
 from .access import Access
@@ -35,12 +35,14 @@ from .pages import PAGES, Page, shown_for
 from .site import Site
 from .status import status_of
 from .streams import Streams
+from .tables import NotThere
 from .templates import rendering
 
 STATIC = Path(__file__).with_name("static")
 LONGEST_BODY = 20_000
 BODY_S = 10.0
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+NOTHING = "there is nothing here"
 KEPT_S = 3600  # seconds that a browser keeps the style and the scripts
 
 
@@ -163,8 +165,9 @@ class Web:
     # --- going wrong -------------------------------------------------------------------------
 
     async def trouble(self, request: Request, error: Exception) -> Response:
-        """What a state that cannot be read says, or what is asked for and is not there."""
-        code = 404 if isinstance(error, UsageError) else 503
+        """What a state or a store says that cannot be read, or is not there yet, which it may be
+        in a moment; or that nothing is called so."""
+        code = 404 if isinstance(error, NotThere) else 503
         if request.url.path.startswith("/api/"):
             return as_json({"error": str(error)}, code)
         page = next((each for each in PAGES if each.address == request.url.path), None)
@@ -178,7 +181,9 @@ class Web:
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         code = error.status_code if isinstance(error, HTTPException) else 500
-        return PlainTextResponse(f"{code}: there is nothing here.\n", code)
+        if request.url.path.startswith("/api/"):
+            return as_json({"error": NOTHING}, code)
+        return PlainTextResponse(f"{code}: {NOTHING}.\n", code)
 
 
 async def static(request: Request) -> Response:

@@ -10,11 +10,12 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..errors import GiveUp, UsageError
+from ..errors import GiveUp, Unavailable
 from ..pages.archived import Archived, Shipped
 from ..pages.open_table import visit_table
 from ..pages.page import STATES, Page
 from ..pages.table import PageTable
+from .inert import Copy, inert
 from .site import Site
 
 PAGE = 100
@@ -33,20 +34,13 @@ class PageSeen(NamedTuple):
     remark: str
 
 
-class Copy(NamedTuple):
-    """`body` as the server sent it, unpacked."""
-
-    body: bytes
-    content_type: str
-
-
 @contextmanager
 def table_of(site: Site) -> Iterator[PageTable]:
     settings = site.sources.settings
     pages = settings.pages
     table = visit_table(pages.database, site.state, pages.password_file)
     if table is None:
-        raise UsageError(f"there is no crawl in {site.state} yet")
+        raise Unavailable(f"there is no crawl in {site.state} yet")
     with closing(table):
         yield table
 
@@ -90,7 +84,7 @@ def copy_of(site: Site, url: str) -> Copy | str:
             return f"Its file {away.file} was shipped to the receiving node."
         except GiveUp as error:
             return f"It cannot be read: {error}"
-    return Copy(body, kept.header("Content-Type") or "application/octet-stream")
+    return inert(body, kept.header("Content-Type") or "application/octet-stream")
 
 
 def seen(page: Page) -> PageSeen:

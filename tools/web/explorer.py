@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
+from ..base.seldom import Aside
 from ..conceptnet.graph import open_reader
 from ..errors import HarvestError
 from ..graphs.open import is_embedded, sqlite_path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+MARK_S = 2.0  # so often at most it is looked whether the graph has changed
 
 
 class Explorer:
@@ -40,6 +42,8 @@ class Explorer:
         self._files: Sequence[tuple[int, int] | None] = ()  # as they were opened
         self._failure: tuple[HarvestError, float] | None = None  # and until when it counts
         self._counting: Thread | None = None
+        self._rest_until = 0.0  # no count is begun by itself before
+        self._mark = Aside(lambda: self.reader.change_mark(), MARK_S)
         self.trouble = ""  # why the figures could not be counted
 
     @property
@@ -126,11 +130,23 @@ class Explorer:
     # --- figures -----------------------------------------------------------------------------
 
     def figures(self) -> Statistics | None:
-        """As they were counted last; the first to ask has them counted."""
+        """As they were counted last. Whoever looks has them counted, if they never were, or again
+        if the graph has changed: seldom enough for a harvest that changes it all the time."""
         found = statistics.kept(self.state)
-        if found is None and not self.trouble:  # else by the button only
+        if time.monotonic() >= self._rest_until and self._is_to_be_counted(found):
             self.count()
         return found
+
+    def _is_to_be_counted(self, found: Statistics | None) -> bool:
+        return found is None or (
+            statistics.is_rested(found, time.time()) and self.has_changed(found)
+        )
+
+    def has_changed(self, figures: Statistics) -> bool:
+        """Since they were counted, as far as is known: nobody waits for a graph that is silent."""
+        with suppress(HarvestError):
+            self._mark.known()
+        return self._mark.last is not None and self._mark.last.value != figures.mark
 
     def count(self) -> None:
         """Aside, and by one at a time."""
@@ -146,14 +162,18 @@ class Explorer:
         return self._counting is not None and self._counting.is_alive()
 
     def _count(self, reader: Reader) -> None:
+        began = time.monotonic()
         try:
             statistics.keep(statistics.count(reader, self.state), self.state)
             self.trouble = ""
         except (HarvestError, OSError, sqlite3.Error) as error:
             self.trouble = str(error)
-        except Exception as error:  # else it would be counted again and again, whoever looks
+        except Exception as error:
             logger.exception("the figures cannot be counted")
             self.trouble = f"a mistake of ours, {type(error).__name__}: `serve` has written it down"
+        finally:
+            now = time.monotonic()
+            self._rest_until = now + statistics.rest_after(now - began)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from ..errors import HarvestError
+from ..base.sha256 import is_sha256
 from ..sheets.album import FILE_BYTES, PICTURES, NotShown, smaller
-from .data.media_file import Found, by_path, is_sha256
+from .data.media_file import Found, by_path
 from .site import Site
 
 HEADERS = {"content-security-policy": "sandbox; default-src 'none'", "cache-control": "no-cache"}
@@ -74,10 +74,7 @@ def _whole(found: Found) -> Response:
 
 def _found(site: Site, path: str) -> Found | None:
     """If the graph knows it by this very name."""
-    try:
-        return by_path(site.explorer.reader, site.explorer.media, path)
-    except HarvestError:  # there is no graph yet
-        return None
+    return by_path(site.explorer.reader, site.explorer.media, path)
 
 
 @lru_cache(KEPT)

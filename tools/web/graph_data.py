@@ -24,6 +24,7 @@ from .data.growing import TRAITS
 from .data.judgements import Judgement
 from .data.neighbourhood import NODES, Neighbourhood, neighbourhood
 from .data.queries import about, queries
+from .data.statistics import Statistics
 from .explorer import Explorer
 
 Query = Mapping[str, str]
@@ -51,7 +52,7 @@ def searched(explorer: Explorer, query: Query) -> Found:
     found = search.find(explorer.reader, explorer.sidecar, text, languages)
     near = None
     if text.strip() and not found:
-        near = search.did_you_mean(explorer.reader, explorer.sidecar, text)
+        near = search.did_you_mean(explorer.reader, explorer.sidecar, text, languages)
     media = explorer.reader.media_of([each.uri for each in found])
     pictures = {each.uri: picture_of(media.get(each.uri, ())) for each in found}
     return {
@@ -135,7 +136,11 @@ def one_relation(explorer: Explorer, of: str) -> Found | None:
 def one_type(explorer: Explorer, type_: str, query: Query) -> Found:
     figures = explorer.figures()
     page = relations.type_page(explorer.reader, type_, figures, query.get("after", ""))
-    return {"page": page}
+    return {"page": page, "has_changed": _has_changed(explorer, figures)}
+
+
+def _has_changed(explorer: Explorer, figures: Statistics | None) -> bool:
+    return figures is not None and explorer.has_changed(figures)
 
 
 def ways(explorer: Explorer, query: Query) -> Found:
@@ -218,8 +223,10 @@ def judge_file(explorer: Explorer, said: Query) -> str:
 
 
 def figures(explorer: Explorer, query: Query) -> Found:
+    found = explorer.figures()
     return {
-        "figures": explorer.figures(),
+        "figures": found,
+        "has_changed": _has_changed(explorer, found),
         "is_counting": explorer.is_counting,
         "trouble": explorer.trouble,
         "published": published.PUBLISHED,

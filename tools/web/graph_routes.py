@@ -20,62 +20,68 @@ if TYPE_CHECKING:
     from .app import Web
 
 Query = Mapping[str, str]
+OfUri = Callable[[Explorer, str, Query], Any]
 LONGEST = 2_000  # characters of a URI, as everywhere
 IS_PART = "hx-request"  # what htmx says of itself
 
 
 def routes_of_graph(web: Web) -> list[Route]:
-    def page(
-        name: str,
-        begin: str,
-        data: Callable[[Explorer, str, Query], Any],
-        table: Callable[[Explorer, str, Query], Any] | None = None,
-    ) -> list[Route]:
-        """A page and its JSON for every URI that begins so; a table, too, if it has one."""
-
-        async def shown(request: Request) -> Response:
-            return await web.shown(name, _of(request, begin, data), request)
-
-        async def as_json(request: Request) -> Response:
-            rows = None if table is None else _of(request, begin, table)
-            return await web.json(_of(request, begin, data), request, table=rows)
-
-        return [Route(begin + "{rest:path}", shown), Route(f"/api{begin}{{rest:path}}", as_json)]
-
-    async def found(request: Request) -> Response:
-        """What is shown below the field while somebody types."""
-        return await _part(web, "parts/found.html", graph_data.searched, request)
-
-    async def lines(request: Request) -> Response:
-        """Below those that are there; or on a page of their own, for whoever has no script."""
-        if IS_PART in request.headers:
-            return await _part(web, "parts/lines.html", graph_data.more_lines, request)
-        return await web.shown("more", _data(graph_data.more_lines), request)
-
     return [
-        *page(
-            "concept",
-            "/c/",
-            lambda explorer, uri, _: graph_data.one_concept(explorer, uri),
-            lambda explorer, uri, _: graph_data.relations_of(explorer, uri),
-        ),
-        *page("relation", "/a/", lambda explorer, uri, _: graph_data.one_relation(explorer, uri)),
-        *page(
-            "type",
-            "/r/",
-            lambda explorer, uri, query: graph_data.one_type(explorer, uri[3:], query),
-        ),
+        *_named_by_uri(web, "concept", "/c/", _concept, _relations_of_concept),
+        *_named_by_uri(web, "relation", "/a/", _relation),
+        *_named_by_uri(web, "type", "/r/", _type),
         Route("/graph", partial(web.shown, "graph", _data(graph_data.around))),
         Route("/api/graph", partial(web.json, _data(graph_data.around))),
-        Route("/search/found", found),
-        Route("/more", lines),
+        Route("/search/found", partial(_found, web)),
+        Route("/more", partial(_lines, web)),
         Route("/api/more", partial(web.json, _data(graph_data.more_lines))),
     ]
 
 
-def _of(
-    request: Request, begin: str, data: Callable[[Explorer, str, Query], Any]
-) -> Callable[[Site, Query], Any]:
+def _named_by_uri(
+    web: Web, name: str, begin: str, data: OfUri, table: OfUri | None = None
+) -> list[Route]:
+    """A page and its JSON for every URI that begins so; a table, too, if it has one."""
+
+    async def shown(request: Request) -> Response:
+        return await web.shown(name, _of(request, begin, data), request)
+
+    async def as_json(request: Request) -> Response:
+        rows = None if table is None else _of(request, begin, table)
+        return await web.json(_of(request, begin, data), request, table=rows)
+
+    return [Route(begin + "{rest:path}", shown), Route(f"/api{begin}{{rest:path}}", as_json)]
+
+
+def _concept(explorer: Explorer, uri: str, query: Query) -> Any:
+    return graph_data.one_concept(explorer, uri)
+
+
+def _relations_of_concept(explorer: Explorer, uri: str, query: Query) -> Any:
+    return graph_data.relations_of(explorer, uri)
+
+
+def _relation(explorer: Explorer, uri: str, query: Query) -> Any:
+    return graph_data.one_relation(explorer, uri)
+
+
+def _type(explorer: Explorer, uri: str, query: Query) -> Any:
+    return graph_data.one_type(explorer, uri.removeprefix("/r/"), query)
+
+
+async def _found(web: Web, request: Request) -> Response:
+    """What is shown below the field while somebody types."""
+    return await _part(web, "parts/found.html", graph_data.searched, request)
+
+
+async def _lines(web: Web, request: Request) -> Response:
+    """Below those that are there; or on a page of their own, for whoever has no script."""
+    if IS_PART in request.headers:
+        return await _part(web, "parts/lines.html", graph_data.more_lines, request)
+    return await web.shown("more", _data(graph_data.more_lines), request)
+
+
+def _of(request: Request, begin: str, data: OfUri) -> Callable[[Site, Query], Any]:
     uri = (begin + request.path_params["rest"])[:LONGEST]
     return lambda site, query: _or_404(data(site.explorer, uri, query))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
+from ..base.tail import last_whole_lines
 from .log_tail import last_of, rotated
 from .logged_settings import settings_in
 
@@ -114,13 +114,9 @@ def _is_edge(message: str) -> bool:
 
 def _tail(file: Path) -> list[str]:
     try:
-        with file.open("rb") as log:
-            size = log.seek(0, os.SEEK_END)
-            log.seek(max(0, size - TAIL))
-            lines = log.read().decode(errors="replace").splitlines()
+        return [each.decode(errors="replace") for each in last_whole_lines(file, TAIL)]
     except OSError:
         return []
-    return lines[1:] if size > TAIL else lines
 
 
 def _read(text: str) -> Line:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
+from ..base.tail import last_whole_lines
 from ..media.ledger_lines import FILES
 
 MOST = 12
@@ -26,10 +27,7 @@ def newest_files(folder: Path | None, most: int = MOST) -> list[NewFile]:
     if folder is None:
         return []
     try:
-        with (folder / FILES).open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - TAIL))
-            lines = file.read().splitlines()[1 if size > TAIL else 0 :]
+        lines = last_whole_lines(folder / FILES, TAIL)
     except OSError:
         return []
     found = (_read(line) for line in reversed(lines[-2 * most :]))

@@ -168,7 +168,8 @@ def _operation(each: Address) -> dict[str, Any]:
         content = {"application/x-www-form-urlencoded": form}
         asked: dict[str, Any] = {"requestBody": {"content": content}}
         return {"post": {"summary": each.what, **asked, "responses": answers}}
-    answers["503"] = {"description": "There is no state, or none that can be read: `error` has why"}
+    answers["404"] = {"description": "There is nothing that is called so"}
+    answers["503"] = {"description": "The state or its store cannot be read yet: `error` has why"}
     parameters = [_parameter(each.path, name, what) for name, what in each.fields.items()]
     return {"get": {"summary": each.what, "parameters": parameters, "responses": answers}}
 

@@ -11,13 +11,17 @@ from .site import Site
 PAGE = 100
 
 
+class NotThere(UsageError):
+    """Whoever asks for it by this name gets none, today or tomorrow."""
+
+
 def tables(site: Site, name: str, after: str) -> dict[str, Any]:
     """The first one, if none is named."""
     counts = _counts(site)
     shown = name or next(iter(counts), "")
     rows = site.job.listing(site.sources.settings, shown, after, PAGE) if shown else None
     if name and rows is None:
-        raise UsageError(f"this harvest has no table {name!r}: {', '.join(counts) or 'none yet'}")
+        raise NotThere(f"this harvest has no table {name!r}: {', '.join(counts) or 'none yet'}")
     return {
         "tables": counts,
         "table": shown,

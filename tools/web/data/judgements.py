@@ -8,7 +8,6 @@ is passed over and harms no other.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -20,17 +19,17 @@ import orjson
 
 from ...base.files import sync, write_all
 from ...base.locks import locked
+from ...base.sha256 import is_sha256
 from ...errors import Unavailable, UsageError
 from ...journal.snapshots import JUDGED
 
 Verdict = Literal["good", "bad", "none"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 PATIENCE_S = 2.0
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def judge(state: Path, sha256: str, verdict: str) -> None:
-    if verdict not in VERDICTS or not _SHA256.fullmatch(sha256):
+    if verdict not in VERDICTS or not is_sha256(sha256):
         raise UsageError(f"a judgement is one of {', '.join(VERDICTS)}, of a SHA-256")
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = orjson.dumps({"sha256": sha256, "verdict": verdict, "time": moment}) + b"\n"
@@ -106,5 +105,5 @@ def _lines(path: Path) -> Iterator[tuple[int, str, Verdict]]:
             sha256, verdict = said["sha256"], said["verdict"]
         except (ValueError, TypeError, KeyError):
             continue
-        if isinstance(sha256, str) and _SHA256.fullmatch(sha256) and verdict in VERDICTS:
+        if is_sha256(sha256) and verdict in VERDICTS:
             yield number, sha256, cast(Verdict, verdict)

@@ -8,18 +8,17 @@ asker say; its type is the recorded one if it is one of our own list.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from ...base.sha256 import is_sha256
 from ...graphs.reader import File, Reader
 from ...sheets.album import TYPES
 from .growing import SAME_BEGINNING, hash_key
 from .sidecar import Sidecar
 
 UNKNOWN_TYPE = "application/octet-stream"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Found(NamedTuple):
@@ -41,10 +40,6 @@ def is_here(folder: Path | None, path: str) -> bool:
         return folder is not None and (folder / path).is_file()
     except (OSError, ValueError):  # no path of a file at all
         return False
-
-
-def is_sha256(text: str) -> bool:
-    return _SHA256.fullmatch(text) is not None
 
 
 def records_of(reader: Reader, sidecar: Sidecar, sha256: str) -> list[File]:

@@ -9,12 +9,14 @@ Limit: of words that very many names have, the first few thousand names are rank
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from ...base.text import nearest, storable
 from ...graphs.reader import Name, Reader
 from .folding import LONGEST, folded, question
 from .sidecar import Sidecar
+from .spelling import LONGEST_KEY, exchanged, mistyped
 
 LIMIT = 20
 RANKED = 3_000  # names with a word that many have
@@ -33,6 +35,8 @@ LONGER = f"""{_NAME} WHERE folded >= ?1 AND folded < ?1 || char(1114111) AND {_L
 WORDS = f"""SELECT uri, name, language, degree FROM
     (SELECT rowid AS id FROM word WHERE word MATCH ?1 LIMIT {RANKED}) JOIN concept USING (id)
     WHERE {_LANGUAGE} ORDER BY degree DESC, uri LIMIT ?3"""
+SPELLED = f"""{_NAME} WHERE folded IN (SELECT value FROM json_each(?1)) AND {_LANGUAGE}
+    ORDER BY degree DESC, uri LIMIT ?3"""
 
 
 def find(
@@ -45,7 +49,7 @@ def find(
     wanted = storable(text)[:LONGEST].strip()
     if not wanted:
         return []
-    key, asked = folded(wanted), f" {' '.join(languages)} " if languages else ""
+    key, asked = folded(wanted), _asked(languages)
     found = dict.fromkeys(
         _names(sidecar, SAME, key, asked, limit) or _new(reader, wanted, languages, limit)
     )
@@ -69,11 +73,28 @@ def _names(sidecar: Sidecar, query: str, *values: object) -> list[Name]:
     return [Name(*row) for row in sidecar.rows(query, *values)]
 
 
-def did_you_mean(reader: Reader, sidecar: Sidecar, text: str) -> str | None:
-    """A name that is written nearly so, for a question that finds nothing."""
-    key = folded(text)
+def _asked(languages: Sequence[str]) -> str:
+    return f" {' '.join(languages)} " if languages else ""
+
+
+def did_you_mean(
+    reader: Reader, sidecar: Sidecar, text: str, languages: Sequence[str] = ()
+) -> str | None:
+    """A name that is written nearly so, for a question that finds nothing: one slip away, or with
+    the same beginning."""
+    key = folded(storable(text))
+    if 0 < len(key) <= LONGEST_KEY and (name := _one_slip_away(sidecar, key, _asked(languages))):
+        return name
     for length in range(len(key) - 1, max(1, len(key) - 4), -1):
-        names = {each.name for each in find(reader, sidecar, key[:length], limit=NEAR)}
-        if near := nearest(key, names):
+        found = find(reader, sidecar, key[:length], languages, NEAR)
+        if near := nearest(key, {each.name for each in found}):
             return near
+    return None
+
+
+def _one_slip_away(sidecar: Sidecar, key: str, asked: str) -> str | None:
+    """Letters in each other's place first: few words can come of them by chance."""
+    for spellings in (exchanged(key), mistyped(key)):
+        if found := _names(sidecar, SPELLED, json.dumps([*spellings]), asked, 1):
+            return found[0].name
     return None

@@ -21,10 +21,12 @@ from ...add import KINDS
 from ...base.files import write_whole
 from ...graphs.reader import MediaNumbers, Numbers, Reader
 from ...media.credits import licence_name
+from .growing import fetched_at
 from .judgements import judged
 
 NAME = "stats.json"
-VERSION = 2
+VERSION = 3
+REST, LEAST_REST_S = 20, 60.0  # times as long as counting took: 5 % of the time
 
 
 class Share(NamedTuple):
@@ -51,6 +53,7 @@ class TypeShare(NamedTuple):
 class Statistics:
     time: str  # when it was counted, UTC
     seconds: float  # how long that took
+    mark: str  # of the graph, when that began
     concepts: int
     relations: int
     files: int
@@ -76,7 +79,7 @@ class Statistics:
 
 def count(reader: Reader, state: Path) -> Statistics:
     began, verdicts = time.monotonic(), Counter(judged(state).values())
-    numbers = reader.numbers()
+    mark, numbers = reader.change_mark(), reader.numbers()
     owners, files = sum(numbers.files_an_owner.values()), numbers.counts.media
     degree_sum = sum(degree * number for degree, number in numbers.degrees.items())
     return Statistics(
@@ -103,7 +106,18 @@ def count(reader: Reader, state: Path) -> Statistics:
         judged_good=verdicts["good"],
         judged_bad=verdicts["bad"],
         seconds=round(time.monotonic() - began, 3),
+        mark=mark,
     )
+
+
+def rest_after(seconds: float) -> float:
+    """So long counting that took so long is left alone."""
+    return max(LEAST_REST_S, REST * seconds)
+
+
+def is_rested(figures: Statistics, now: float) -> bool:
+    """A clock that was put back makes nobody wait for the day on which they were counted."""
+    return not 0 <= now - fetched_at(figures.time) < rest_after(figures.seconds)
 
 
 def kept(state: Path) -> Statistics | None:
