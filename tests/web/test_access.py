@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
+from tools.journal.snapshots import set_aside
 from tools.web import app, patience
 
 
@@ -149,6 +150,21 @@ def test_the_token_lies_in_a_file_of_its_owner_only(page: Served) -> None:
     file = page.state / "serve-token"
     assert file.read_text() == page.token
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_harvest_begun_anew_leaves_the_token_in_its_place(
+    harvested: Path, tmp_path: Path
+) -> None:
+    """A page that runs goes on, and so do the programs that find its token there."""
+    state = copied(harvested, tmp_path) / "state"
+    with served(tmp_path) as page:
+        (state / "serve-token.part").touch()  # as of another that begins at this moment
+        aside = set_aside(state)
+        assert aside is not None and {each.name for each in aside.iterdir()} >= {"pools.db", "log"}
+        assert (state / "serve-token").read_text() == page.token
+        assert (state / "serve-token.part").exists()
+    assert not (state / "serve-token").exists()
+    assert not [*state.glob("aside-*/serve-token*")]
 
 
 def test_a_page_is_served_where_no_token_can_be_written(

@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 LOCK = "LOCK"
 BUDGETS = "budgets"
 JUDGED = "judged.jsonl"
+TOKEN = "serve-token"  # noqa: S105  # the file's name
 
 
 def open_state(path: Path) -> sqlite3.Connection:
@@ -147,9 +148,15 @@ def check_snapshot(db: sqlite3.Connection, path: Path) -> int:
 def set_aside(folder: Path) -> Path | None:
     """Move everything of a harvest into `aside-<n>`; None if there was nothing. Its lock stays, and
     what was asked of providers today: that counts for the next harvest too. So do the judgements of
-    people, which nobody makes anew; whoever goes back finds a copy of them."""
+    people, which nobody makes anew; whoever goes back finds a copy of them. What a live page has
+    there while it runs, finished or not, is of no harvest."""
     stays = (LOCK, BUDGETS, JUDGED)
-    aside = _move_aside(folder, [path for path in folder.iterdir() if path.name not in stays])
+    moves = [
+        path
+        for path in folder.iterdir()
+        if path.name not in stays and not path.name.startswith(TOKEN)
+    ]
+    aside = _move_aside(folder, moves)
     if aside and (folder / JUDGED).exists():
         write_whole(aside / JUDGED, (folder / JUDGED).read_bytes(), durable=True)
     return aside

@@ -20,6 +20,7 @@ import uvicorn
 
 from ..base.files import write_whole
 from ..errors import UsageError
+from ..journal.snapshots import TOKEN
 from .access import Access
 from .app import Web
 from .patience import Patience
@@ -32,7 +33,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LONELY_S = 10.0  # so long the page says that its harvest is dead, before it goes too
 END_S = 3
 MOST_CONNECTIONS = 1000
-TOKEN = "serve-token"  # noqa: S105  # the file's name
 NICE = 10
 
 
