@@ -193,7 +193,8 @@ def test_a_secret_that_was_typed_is_not_shown(
         for fact in ("command", "source"):
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (fact, f"--source {address}"))
     with served(folder) as page:
-        for path in ("/settings", "/api/settings", "/", "/api/status", "/runs", "/api/runs"):
+        pages = ("/settings", "/", "/runs", "/api/settings", "/api/status", "/api/runs")
+        for path in (*pages, "/api/history"):
             answer = page.get(path)
             assert answer.status == 200 and "SECRETWORD" not in answer.text, path
         assert "--source" in page.get("/api/settings").json["command"]

@@ -54,15 +54,13 @@ def log_lines(site: Site, query: Query) -> dict[str, Any]:
 
 
 def settings(site: Site, query: Query) -> dict[str, Any]:
-    """Addresses without logins and queries: whoever typed a secret there does not want it here."""
     try:
         job, facts = site.job, site.view().seen.facts
     except HarvestError:  # a state that cannot be read: settings are of its user, not of it
         job, facts = STRANGER, {}
-    shown = {name: hidden(text) for name, text in facts.items()}
     return {
         "values": site.sources.values(),
-        "facts": job.typed_facts(shown),
+        "facts": job.typed_facts(facts),
         "command": hidden(site.sources.command_of(facts)) if facts else "",
     }
 
