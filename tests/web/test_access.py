@@ -167,6 +167,27 @@ def test_a_harvest_begun_anew_leaves_the_token_in_its_place(
     assert not [*state.glob("aside-*/serve-token*")]
 
 
+@pytest.mark.parametrize("is_first_to_end", [True, False])
+def test_of_two_servers_the_last_one_owns_the_file(
+    is_first_to_end: bool, harvested: Path, tmp_path: Path
+) -> None:
+    """Whoever ends takes away only its own token, and finds one of a server that was killed."""
+    file = copied(harvested, tmp_path) / "state" / "serve-token"
+    file.write_text("of one that was killed")
+    with ExitStack() as first, ExitStack() as second:
+        one = first.enter_context(served(tmp_path))
+        assert file.read_text() == one.token
+        other = second.enter_context(served(tmp_path))
+        assert file.read_text() == other.token
+        if is_first_to_end:
+            first.close()
+            assert file.read_text() == other.token and other.get("/api/status").status == 200
+        else:
+            second.close()
+            assert not file.exists() and one.get("/api/status").status == 200
+    assert not file.exists()
+
+
 def test_a_page_is_served_where_no_token_can_be_written(
     harvested: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
