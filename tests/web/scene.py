@@ -84,7 +84,12 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Served]:
+def served(
+    folder: Path,
+    is_read_only: bool = False,
+    show: Callable[[str], object] | None = None,
+    **more: Any,
+) -> Iterator[Served]:
     """Over the harvest in this folder, in a thread of ours."""
     settings = Settings(state=folder / "state", media=folder / "m", **more)
     sources = Sources(
@@ -102,7 +107,7 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
         said.append(address)
         is_ready.set()
 
-    page = PageServer(Site(sources), Listening(port=0), None, ready)
+    page = PageServer(Site(sources), Listening(port=0), None, ready, show)
     thread = threading.Thread(target=page.serve)
     thread.start()
     try:
