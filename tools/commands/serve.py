@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -94,14 +95,23 @@ def server_of(options: Options, settings: Settings) -> PageServer:
         if options.socket is not None:
             say(f"(by the socket {options.socket})")
 
-    def show(address: str) -> None:
-        import webbrowser
-
-        webbrowser.open(address)
-
     site = Site(sources_of(options, settings))
     where = listening_of(options)
-    return PageServer(site, where, options.beside, ready, show if options.open else None)
+    return PageServer(site, where, options.beside, ready, browser_for(options))
+
+
+def browser_for(options: Options) -> Callable[[str], object] | None:
+    """What shows an address, if somebody asked for that and can be shown any."""
+    if not options.open:
+        return None
+    import webbrowser
+
+    from .afterwards import has_windows
+
+    if has_windows():
+        return webbrowser.open
+    say("no browser with a window is found here: open the printed address where you have one")
+    return None
 
 
 def listening_of(options: Options) -> Listening:
