@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from tests.support.command import ROOT, clean_environment
 from tools.commands.again import command_of
+from tools.commands.parsing import parsed
 from tools.commands.values import values_of
 from tools.jobs.registry import job_in
 from tools.settings import Settings
@@ -96,7 +97,7 @@ def served(
         settings,
         settings.pools_file,
         job_in,
-        lambda: values_of(_no_flags(), settings),
+        values_of(settings, parsed(["serve"])),
         command_of,
         is_read_only,
     )
@@ -117,12 +118,6 @@ def served(
         page.stop()
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
-
-
-def _no_flags() -> Any:
-    import argparse
-
-    return argparse.Namespace(config=None)
 
 
 def copied(folder: Path, to: Path) -> Path:

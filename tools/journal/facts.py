@@ -12,6 +12,7 @@ PAUSED = "paused"  # by which process, and since when; empty: by none
 LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
 SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
 NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
+EFFECTIVE = "effective"  # see `effective`
 PROCESSES = "processes"  # see `processes`
 NODES = "nodes"  # see `nodes`
 RESTS, AT_WORK, ALLOWED = "rests", "at_work", "allowed"  # see the modules of these names
@@ -19,7 +20,7 @@ NOTHING_YET = dict.fromkeys(
     (PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, NODES, RESTS, AT_WORK), ""
 )
 """Of a process that has just begun; the one before it may have been killed."""
-HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS, ALLOWED)
+HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS, ALLOWED, EFFECTIVE)
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 
