@@ -124,13 +124,20 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
         if of_pages := from_environment(PagesSettings, PAGES_VARIABLE):
             given["pages"] = {**table.get("pages", {}), **of_pages}
         settings = build(Settings(), given)
-        if settings.source_file is not None and "fetch_workers" not in given:
-            settings = replace(settings, fetch_workers=FILE_WORKERS)
+        if "fetch_workers" not in given:
+            settings = replace(settings, fetch_workers=usual_for(settings).fetch_workers)
         settings = with_secrets(settings)
         check(settings)
     except WrongSetting as error:
         raise located(error, path or DEFAULT_FILE, flags) if table else error from None
     return settings
+
+
+def usual_for(settings: Settings) -> Settings:
+    """The defaults of whoever asks the same source."""
+    usual = Settings()
+    is_server = settings.source_file is None
+    return usual if is_server else replace(usual, fetch_workers=FILE_WORKERS)
 
 
 def narrowed(

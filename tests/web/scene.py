@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from tests.support.command import ROOT, clean_environment
 from tools.commands.again import command_of
+from tools.commands.parsing import parsed
 from tools.commands.values import values_of
 from tools.jobs.registry import job_in
 from tools.settings import Settings
@@ -84,14 +85,19 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Served]:
+def served(
+    folder: Path,
+    is_read_only: bool = False,
+    show: Callable[[str], object] | None = None,
+    **more: Any,
+) -> Iterator[Served]:
     """Over the harvest in this folder, in a thread of ours."""
     settings = Settings(state=folder / "state", media=folder / "m", **more)
     sources = Sources(
         settings,
         settings.pools_file,
         job_in,
-        lambda: values_of(_no_flags(), settings),
+        values_of(settings, parsed(["serve"])),
         command_of,
         is_read_only,
     )
@@ -102,7 +108,7 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
         said.append(address)
         is_ready.set()
 
-    page = PageServer(Site(sources), Listening(port=0), None, ready)
+    page = PageServer(Site(sources), Listening(port=0), None, ready, show)
     thread = threading.Thread(target=page.serve)
     thread.start()
     try:
@@ -112,12 +118,6 @@ def served(folder: Path, is_read_only: bool = False, **more: Any) -> Iterator[Se
         page.stop()
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
-
-
-def _no_flags() -> Any:
-    import argparse
-
-    return argparse.Namespace(config=None)
 
 
 def copied(folder: Path, to: Path) -> Path:

@@ -18,6 +18,8 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from tests.web.scene import PATIENCE_S, Served, copied, served, spoil, wait_for
+from tools.journal.facts import EFFECTIVE
+from tools.journal.snapshots import set_aside
 from tools.web import app, patience
 
 
@@ -155,6 +157,42 @@ def test_the_token_lies_in_a_file_of_its_owner_only(page: Served) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_harvest_begun_anew_leaves_the_token_in_its_place(
+    harvested: Path, tmp_path: Path
+) -> None:
+    """A page that runs goes on, and so do the programs that find its token there."""
+    state = copied(harvested, tmp_path) / "state"
+    with served(tmp_path) as page:
+        (state / "serve-token.part").touch()  # as of another that begins at this moment
+        aside = set_aside(state)
+        assert aside is not None and {each.name for each in aside.iterdir()} >= {"pools.db", "log"}
+        assert (state / "serve-token").read_text() == page.token
+        assert (state / "serve-token.part").exists()
+    assert not (state / "serve-token").exists()
+    assert not [*state.glob("aside-*/serve-token*")]
+
+
+@pytest.mark.parametrize("is_first_to_end", [True, False])
+def test_of_two_servers_the_last_one_owns_the_file(
+    is_first_to_end: bool, harvested: Path, tmp_path: Path
+) -> None:
+    """Whoever ends takes away only its own token, and finds one of a server that was killed."""
+    file = copied(harvested, tmp_path) / "state" / "serve-token"
+    file.write_text("of one that was killed")
+    with ExitStack() as first, ExitStack() as second:
+        one = first.enter_context(served(tmp_path))
+        assert file.read_text() == one.token
+        other = second.enter_context(served(tmp_path))
+        assert file.read_text() == other.token
+        if is_first_to_end:
+            first.close()
+            assert file.read_text() == other.token and other.get("/api/status").status == 200
+        else:
+            second.close()
+            assert not file.exists() and one.get("/api/status").status == 200
+    assert not file.exists()
+
+
 def test_a_page_is_served_where_no_token_can_be_written(
     harvested: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -181,13 +219,14 @@ def test_a_secret_that_was_typed_is_not_shown(
         for fact in ("command", "source"):
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (fact, f"--source {address}"))
     with served(folder) as page:
-        for path in ("/settings", "/api/settings", "/", "/api/status", "/runs", "/api/runs"):
+        pages = ("/settings", "/", "/runs", "/api/settings", "/api/status", "/api/runs")
+        for path in (*pages, "/api/history"):
             answer = page.get(path)
             assert answer.status == 200 and "SECRETWORD" not in answer.text, path
         assert "--source" in page.get("/api/settings").json["command"]
 
 
-def test_no_secret_is_ever_shown(harvested: Path) -> None:
+def test_no_secret_is_ever_shown(harvested: Path, tmp_path: Path) -> None:
     from dataclasses import replace
 
     from tools.graphs.settings import Neo4jSettings
@@ -195,7 +234,9 @@ def test_no_secret_is_ever_shown(harvested: Path) -> None:
 
     proxies = ProxySettings(urls=("http://me:PROXYWORD@h:1",), ask="http://h/list?key=ASKWORD")
     neo4j = replace(Neo4jSettings(), password="GRAPHWORD")
-    with served(harvested, proxy=proxies, neo4j=neo4j) as page:
+    with closing(sqlite3.connect(copied(harvested, tmp_path) / "state" / "pools.db")) as db, db:
+        db.execute("DELETE FROM meta WHERE key = ?", (EFFECTIVE,))  # else that of the harvest
+    with served(tmp_path, proxy=proxies, neo4j=neo4j) as page:
         for path in ("/settings", "/api/settings", "/", "/api/history", "/runs"):
             text = page.get(path).text
             assert "WORD" not in text, path
@@ -203,7 +244,6 @@ def test_no_secret_is_ever_shown(harvested: Path) -> None:
         assert values["proxy.urls"]["text"] == "set"
         assert values["neo4j.password"]["text"] == "set"
         assert values["notices.urls"]["text"] == "not set"
-        assert values["depth"]["origin"] == "flag --depth"  # as its user typed it
         assert values["attempts"]["origin"] == "default"
 
 

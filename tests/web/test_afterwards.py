@@ -10,14 +10,17 @@ import signal
 import subprocess
 import sys
 import threading
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import ROOT, clean_environment, run
+from tests.support.command import ROOT, clean_environment, run, start_in
 from tests.web.scene import PATIENCE_S, Served, wait_for
+from tests.web.serving import address_in
+from tools.commands.afterwards import has_windows
 
 FLAGS = ("layers", "--sample", "--look")
 
@@ -77,17 +80,47 @@ def _read(place: int, into: list[str]) -> None:
 @pytest.mark.timeout(120)
 def test_whoever_has_a_browser_sees_the_page(tmp_path: Path) -> None:
     browser, seen = tmp_path / "browser", tmp_path / "seen"
-    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {seen}.part && mv {seen}.part {seen}\n')
+    opened = tmp_path / "opened"
+    browser.write_text(
+        f'#!/bin/sh\nprintf %s "$1" > {opened}\n'
+        f'cat "${{1#file://}}" > {seen}.part && mv {seen}.part {seen}\n'
+    )
     browser.chmod(0o700)
     screen = {"BROWSER": f"{browser} %s", "DISPLAY": ":0"}
     with at_a_terminal(tmp_path, *FLAGS, **screen) as printed:
         wait_for(seen.exists)
-        way_in = Served(seen.read_text(), tmp_path)
+        way_in = Served(re.findall(r'href="([^"]+)"', seen.read_text())[0], tmp_path)
+        assert way_in.token not in opened.read_text(), "others see what a browser is started with"
         assert way_in.get("/").status == 403, "it is no token for programs"
-        assert [way_in.ask(f"/?token={way_in.token}").status for _ in range(2)] == [303, 403]
+        assert [way_in.ask(f"/?token={way_in.token}").status for _ in range(2)] == [200, 403]
         wait_for(lambda: re.search(r"http\S+token=\S+", "".join(printed)))
         page = Served(re.findall(r"http\S+token=\S+", "".join(printed))[0], tmp_path)
-        assert page.token not in seen.read_text(), "others see what a browser is started with"
+        assert page.token not in seen.read_text()
         assert page.get("/api/status").json["word"] == "ended"
         assert page.get("/api/status").json["job"] == "layers"
     assert "Ctrl-C ends the page" in "".join(printed)
+
+
+@pytest.mark.parametrize(("name", "is_one"), [("w3m", False), ("a-browser", True)])
+def test_a_browser_in_the_terminal_is_none(
+    monkeypatch: pytest.MonkeyPatch, name: str, is_one: bool
+) -> None:
+    """It would hide what is printed there, and end with its user only."""
+    found = webbrowser.GenericBrowser(name)
+    monkeypatch.setattr(webbrowser, "get", lambda: found)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert has_windows() is is_one
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert not has_windows()
+
+
+def test_without_windows_serve_says_so_and_serves(harvested: Path, tmp_path: Path) -> None:
+    flags = ("--state", harvested / "state", "--port", "0", "--open")
+    with start_in(tmp_path, "main.py", "serve", *flags, DISPLAY="", WAYLAND_DISPLAY="") as process:
+        assert process.stdout is not None
+        assert "no browser with a window is found" in process.stdout.readline()
+        page = Served(address_in(process), tmp_path)
+        assert page.get("/api/status").status == 200
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)

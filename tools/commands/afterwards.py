@@ -17,6 +17,9 @@ from .harvest import PAGE_PORT, load_settings
 if TYPE_CHECKING:
     from ..settings import Settings
 
+IN_TERMINAL = ("www-browser", "links", "elinks", "lynx", "w3m")
+"""Browsers as Python names them."""
+
 
 def show_page(options: Options) -> None:
     """In place of this process, if somebody sits before it who has a browser; else only how to,
@@ -40,10 +43,10 @@ def has_windows() -> bool:
     if sys.platform != "darwin" and not any(map(os.environ.get, screens)):
         return False
     try:
-        webbrowser.get()
+        found = webbrowser.get()
     except webbrowser.Error:
         return False
-    return True
+    return vars(found).get("name") not in IN_TERMINAL
 
 
 def is_unfinished(settings: Settings) -> bool:

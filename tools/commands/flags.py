@@ -30,6 +30,16 @@ OF_SETTINGS = (
     *("source", "graph", "media", "state", "limit", "depth", "fetch_workers", "extend_workers"),
 )
 
+CHANGED_BY: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in OF_SETTINGS},
+    "filter.languages": ("language",),
+    "filter.relations": ("relations", "with_relations", "without"),
+    "filter.min_weight": ("min_weight",),
+    "assist.metrics": ("metrics",),
+    **dict.fromkeys(("extend.images", "extend.sounds", "extend.gifs"), ("no_media",)),
+}
+"""The settings that `load` changes, and the flags it does so by, by their names in the options."""
+
 
 class Options(argparse.Namespace):
     """What every command has; each declares its own besides."""

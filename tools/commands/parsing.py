@@ -40,6 +40,11 @@ class Parser(argparse.ArgumentParser):
     def flags(self) -> list[str]:
         return [text for each in self._actions for text in each.option_strings]
 
+    @property
+    def spelled(self) -> dict[str, str]:
+        """Flags by the names that the options have for what they say."""
+        return {each.dest: each.option_strings[-1] for each in self._actions if each.option_strings}
+
     def read(self, words: Sequence[str]) -> Any:
         """The options of the command, as its module declares them."""
         options = command(self.verb).Options()

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -61,13 +62,13 @@ def run(options: Options) -> int:
     with extras.named():
         from ..web.server import NICE
 
-    from .remembered import settings_for
+    from .remembered import remembered_for
 
-    settings = settings_for(options, options.typed_there)
+    settings, theirs = remembered_for(options, options.typed_there)
     if not settings.pools_file.exists() and options.beside is None:
         raise flags.nothing_at(settings.pools_file, options)
     os.nice(NICE)  # whoever harvests goes first
-    page = server_of(options, settings)
+    page = server_of(options, settings, theirs)
     if not page.listening.is_local:
         say(
             f"others than this computer can reach {options.host}: what they send can be read on "
@@ -85,7 +86,7 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def server_of(options: Options, settings: Settings) -> PageServer:
+def server_of(options: Options, settings: Settings, theirs: argparse.Namespace) -> PageServer:
     from ..web.server import PageServer
     from ..web.site import Site
 
@@ -94,14 +95,23 @@ def server_of(options: Options, settings: Settings) -> PageServer:
         if options.socket is not None:
             say(f"(by the socket {options.socket})")
 
-    def show(address: str) -> None:
-        import webbrowser
-
-        webbrowser.open(address)
-
-    site = Site(sources_of(options, settings))
+    site = Site(sources_of(options, settings, theirs))
     where = listening_of(options)
-    return PageServer(site, where, options.beside, ready, show if options.open else None)
+    return PageServer(site, where, options.beside, ready, browser_for(options))
+
+
+def browser_for(options: Options) -> Callable[[str], object] | None:
+    """What shows an address, if somebody asked for that and can be shown any."""
+    if not options.open:
+        return None
+    import webbrowser
+
+    from .afterwards import has_windows
+
+    if has_windows():
+        return webbrowser.open
+    say("no browser with a window is found here: open the printed address where you have one")
+    return None
 
 
 def listening_of(options: Options) -> Listening:
@@ -118,7 +128,7 @@ def listening_of(options: Options) -> Listening:
     return Listening(options.host, options.port, options.socket, options.public)
 
 
-def sources_of(options: Options, settings: Settings) -> Sources:
+def sources_of(options: Options, settings: Settings, theirs: argparse.Namespace) -> Sources:
     from ..jobs.registry import job_in
     from ..web.site import Sources
     from .again import command_of
@@ -128,7 +138,7 @@ def sources_of(options: Options, settings: Settings) -> Sources:
         settings,
         settings.pools_file,
         job_in,
-        lambda: values_of(options, settings),
+        values_of(settings, theirs),
         command_of,
         options.read_only,
     )

@@ -26,6 +26,7 @@ from ..engine.executor import nodes_of, processes_of
 from ..engine.harvest import USUAL, Harvest, Request, require_same
 from ..engine.job import Job
 from ..errors import HarvestError, StateDamaged
+from ..journal.effective import effective_of
 from ..journal.reader import Look, facts_in, look
 from ..journal.snapshots import remove_unfinished, restore
 from ..reports.progress import Progress, bar, summary
@@ -34,6 +35,7 @@ from .again import facts_of
 from .beginning import Beginning
 from .fresh import set_old_aside
 from .sample_world import in_sample_world
+from .values import values_of
 
 if TYPE_CHECKING:
     from ..cluster.nodes import NodeExecutor
@@ -114,6 +116,7 @@ class Session:
     ) -> None:
         is_later = beginning.is_over  # it is not the first round of this process
         stop, self._options, is_sample = Event(), options, vars(options).get("sample")
+        self._before = settings
         self._settings = in_sample_world(job.name, settings, stack) if is_sample else settings
         self._job: Job = stack.enter_context(closing(job.opened(self._settings, options, stop)))
         beginning.job = self._job
@@ -169,8 +172,7 @@ class Session:
             """By the first tick: nothing can fail any more before there is something to keep."""
             if not beginning.is_over:
                 job.begin()
-                limit = str(self._settings.limit or "")
-                self.harvest.pools.remember({"limit": limit, **facts_of(self._options.typed)})
+                self.harvest.pools.remember(self._facts())
                 beginning.is_over = True
 
         traffic = dict if job.client is None else job.client.traffic.take
@@ -183,6 +185,12 @@ class Session:
                 progress.close()
             assist.finish()
             return self._end(assist)
+
+    def _facts(self) -> dict[str, str]:
+        """What it writes down of how it was begun."""
+        values = values_of(self._settings, self._options, self._before)
+        limit = {"limit": str(self._settings.limit or "")}
+        return {**limit, **facts_of(self._options.typed), **effective_of(values)}
 
     def _end(self, assist: Assist) -> HarvestError | None:
         """The notice of the end has the verdict, so it is found before the assist goes."""

@@ -59,6 +59,10 @@ class Description:
     """Which of the flags that say where things are its user may give."""
     fact_types: ClassVar[Mapping[str, Callable[[str], object]]] = {}
     """How the texts it writes down about itself are read for programs."""
+    changed_by: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The settings that its own flags change, and those flags, by their names in the options."""
+    taken_from: ClassVar[Mapping[str, str]] = {}
+    """The settings that every job has and that it takes from elsewhere: where that is."""
 
     # --- for whoever looks -----------------------------------------------------------------
 

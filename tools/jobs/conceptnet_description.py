@@ -46,6 +46,7 @@ class ConceptnetDescription(Description):
     whole_file = WholeFile("file:", "fetch", "dump_lines")
     fact_types = conceptnet_facts.TYPES
     place_flags = ("config", "state", "graph", "media")
+    changed_by = {"seeds": ("seed",)}  # noqa: RUF012
 
     def noun(self, facts: Mapping[str, str]) -> str:
         return conceptnet_facts.noun(facts)

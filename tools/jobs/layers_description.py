@@ -41,6 +41,13 @@ class LayersDescription(NamedDescription):
         "activity_ended_at": float,
     }
 
+    changed_by = {f"layers.{name}": (name,) for name in ("folder", "task", "only")}  # noqa: RUF012
+    taken_from = {  # noqa: RUF012
+        "state": "layers.state",
+        "attempts": "the task",
+        **{f"clock.{name}": f"layers.{name}" for name in ("task_timeout_s", "scan_s")},
+    }
+
     def noun(self, facts: Mapping[str, str]) -> str:
         return "requests"
 

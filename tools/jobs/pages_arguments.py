@@ -16,6 +16,12 @@ OF_SETTINGS = (
     *("limit_per_host",),
 )
 """Flags that are settings by the same name."""
+CHANGED_BY = {
+    **{f"pages.{name}": (name,) for name in (*OF_SETTINGS, "include", "exclude", "requisites")},
+    "pages.seeds": ("seed", "seeds"),
+    "pages.robots": ("no_robots",),
+    "pages.sitemaps": ("no_sitemaps",),
+}
 
 
 def add_crawl_flags(to: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from ..engine.description import Description, Metric, Series
 from ..engine.job import Job
 from ..engine.panel import Panel
 from ..engine.stage import Stage
+from .pages_arguments import CHANGED_BY, add_crawl_flags, with_flags
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -45,6 +46,11 @@ class PagesDescription(Description):
         "depth": int,
         "seeds": json.loads,
         "scope_rules": json.loads,
+    }
+    changed_by = CHANGED_BY
+    taken_from = {  # noqa: RUF012
+        **{name: f"pages.{name}" for name in ("state", "limit", "attempts")},
+        **{f"clock.{name}": f"pages.{name}" for name in ("task_timeout_s", "scan_s")},
     }
 
     def noun(self, facts: Mapping[str, str]) -> str:
@@ -91,14 +97,11 @@ class PagesDescription(Description):
         return stored(settings)
 
     def arguments(self, parser: ArgumentParser) -> None:
-        from .pages_arguments import add_crawl_flags
-
         add_crawl_flags(parser)
 
     def prepared(self, settings: Settings, arguments: Namespace) -> Settings:
         """Everything the job reads is in `pages`; what the engine reads of every job follows it."""
         from ..pages.seeds import seeds_of
-        from .pages_arguments import with_flags
 
         pages = with_flags(settings.pages, arguments)
         file = arguments.seeds or pages.seed_file

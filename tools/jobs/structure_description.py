@@ -39,6 +39,13 @@ class StructureDescription(NamedDescription):
     series = (Series("documents", "found"),)
     usual_home = "state-structure/NAME"
 
+    changed_by = {f"structure.{name}": (name,) for name in ("folder", "name")}  # noqa: RUF012
+    taken_from = {  # noqa: RUF012
+        "state": "structure.state",
+        "clock.task_timeout_s": "structure.task_timeout_s, or its parsers",
+        "clock.scan_s": "structure.scan_s",
+    }
+
     def noun(self, facts: Mapping[str, str]) -> str:
         return "documents"
 

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..base.credentials import hidden
+
 PAUSED = "paused"  # by which process, and since when; empty: by none
 LEASE_RUN = "lease_run"  # counts the processes that handed anything out; no matter for people
 SLOTS, PAUSED_SLOTS = "slots", "paused_slots"  # see `pauses`
 NEXT_ROUND = "next_round"  # which process waits, and until when; empty: none
+EFFECTIVE = "effective"  # see `effective`
 PROCESSES = "processes"  # see `processes`
 NODES = "nodes"  # see `nodes`
 RESTS, AT_WORK, ALLOWED = "rests", "at_work", "allowed"  # see the modules of these names
@@ -17,7 +20,7 @@ NOTHING_YET = dict.fromkeys(
     (PAUSED, PAUSED_SLOTS, NEXT_ROUND, PROCESSES, NODES, RESTS, AT_WORK), ""
 )
 """Of a process that has just begun; the one before it may have been killed."""
-HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS, ALLOWED)
+HIDDEN = (*NOTHING_YET, LEASE_RUN, SLOTS, ALLOWED, EFFECTIVE)
 Types = Mapping[str, Callable[[str], object]]
 """How the text under a key is read; ValueError if it cannot be."""
 
@@ -63,14 +66,28 @@ def table_in(text: str) -> dict[str, Any]:
 
 
 def typed(facts: Mapping[str, str], types: Types) -> dict[str, object]:
-    """For programs: numbers, lists and nothing as such. What cannot be read stays a text.
+    """For whoever looks: numbers, lists and nothing as such. What cannot be read stays a text.
+    Addresses have no logins and queries: whoever typed a secret there does not want it shown.
 
     >>> typed({"depth": "3", "limit": "", "names": "a b"}, {"depth": int, "names": str.split})
     {'depth': 3, 'limit': None, 'names': ['a', 'b']}
+    >>> typed({"command": "--source http://me@h/?key=1"}, {})
+    {'command': '--source http://h/'}
+    >>> typed({"seeds": '["http://h/?key=1","http://i/"]'}, {"seeds": json.loads})
+    {'seeds': ['http://h/', 'http://i/']}
     """
     known = {"limit": _limit, **types}
     shown = {key: text for key, text in facts.items() if key not in HIDDEN}
-    return {key: _typed(known.get(key, str), text) for key, text in shown.items()}
+    return {key: _hidden(_typed(known.get(key, str), text)) for key, text in shown.items()}
+
+
+def _hidden(value: object) -> object:
+    """Each text of a list by itself: of several addresses in one none could be told apart."""
+    if isinstance(value, list):
+        return [_hidden(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _hidden(each) for key, each in value.items()}
+    return hidden(value) if isinstance(value, str) else value
 
 
 def _limit(text: str) -> int | None:

@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 LOCK = "LOCK"
 BUDGETS = "budgets"
 JUDGED = "judged.jsonl"
+TOKEN, WAY_IN = "serve-token", "serve-open.html"
+OF_PAGE = (TOKEN, WAY_IN)
+"""How the names begin of what a live page has here while it runs."""
 
 
 def open_state(path: Path) -> sqlite3.Connection:
@@ -147,9 +150,15 @@ def check_snapshot(db: sqlite3.Connection, path: Path) -> int:
 def set_aside(folder: Path) -> Path | None:
     """Move everything of a harvest into `aside-<n>`; None if there was nothing. Its lock stays, and
     what was asked of providers today: that counts for the next harvest too. So do the judgements of
-    people, which nobody makes anew; whoever goes back finds a copy of them."""
+    people, which nobody makes anew; whoever goes back finds a copy of them. What a live page has
+    there, finished or not, is of no harvest."""
     stays = (LOCK, BUDGETS, JUDGED)
-    aside = _move_aside(folder, [path for path in folder.iterdir() if path.name not in stays])
+    moves = [
+        path
+        for path in folder.iterdir()
+        if path.name not in stays and not path.name.startswith(OF_PAGE)
+    ]
+    aside = _move_aside(folder, moves)
     if aside and (folder / JUDGED).exists():
         write_whole(aside / JUDGED, (folder / JUDGED).read_bytes(), durable=True)
     return aside

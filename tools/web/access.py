@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from starlette.requests import cookie_parser
 HEADER = "x-sheaf-token"
 BEARER = "bearer "
 WEB_PORT = 80
+TICKET_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Access:
     is_read_only: bool = False
     is_secure: bool = False
     name: str = "sheaf"  # of the cookie: two servers on one computer share their cookies
-    _tickets: set[str] = field(default_factory=set, repr=False)
+    _tickets: dict[str, float] = field(default_factory=dict, repr=False)  # until when
 
     @property
     def session(self) -> str:
@@ -48,17 +50,20 @@ class Access:
         return host.lower() in self.hosts or (self.port is not None and _is_at(host, self.port))
 
     def ticket(self) -> str:
-        """Good once in the place of the token: a browser's address is seen by every user of this
-        computer, in the list of its processes."""
+        """Good once in the place of the token, and for a while: where a browser is led is kept in
+        more places than one."""
         made = secrets.token_urlsafe(24)
-        self._tickets.add(made)
+        self._tickets[made] = time.monotonic() + TICKET_S
         return made
 
     def is_way_in(self, text: str) -> bool:
-        return self.is_token(text) or text in self._tickets
+        return self.is_token(text) or self.is_ticket(text)
+
+    def is_ticket(self, text: str) -> bool:
+        return time.monotonic() < self._tickets.get(text, 0.0)
 
     def let_in(self, text: str) -> None:
-        self._tickets.discard(text)
+        self._tickets.pop(text, None)
 
     def is_token(self, text: str) -> bool:
         return _same(text, self.token)

@@ -11,10 +11,11 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .access import Access
+from .way_in import page_to
 
 OPEN = "/static/"
 READING = ("GET", "HEAD")
@@ -51,7 +52,9 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        answer = self._refusal(scope) or self._welcome(scope) or self._app
+        answer = (
+            self._wrong_host(scope) or self._welcome(scope) or self._refusal(scope) or self._app
+        )
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -60,13 +63,14 @@ class Guard:
 
         await answer(scope, receive, sent)
 
+    def _wrong_host(self, scope: Scope) -> Response | None:
+        if self._access.knows_host(Headers(scope=scope).get("host", "")):
+            return None
+        return PlainTextResponse("This server has another name.\n", 400)
+
     def _refusal(self, scope: Scope) -> Response | None:
         headers, access = Headers(scope=scope), self._access
-        if not access.knows_host(headers.get("host", "")):
-            return PlainTextResponse("This server has another name.\n", 400)
         if scope["path"].startswith(OPEN) and scope["method"] in READING:
-            return None
-        if self._token(scope) and scope["method"] == "GET":
             return None
         if not access.may_look(headers):
             return PlainTextResponse(STRANGER, 403)
@@ -76,19 +80,18 @@ class Guard:
 
     def _welcome(self, scope: Scope) -> Response | None:
         """Whoever comes with the token gets a cookie instead, and an address that is no secret."""
-        if scope["method"] != "GET" or not self._token(scope):
+        said = dict(_query(scope)).get("token", "")
+        if scope["method"] != "GET" or not self._access.is_way_in(said):
             return None
-        self._access.let_in(dict(_query(scope))["token"])
+        is_ticket = self._access.is_ticket(said)
+        self._access.let_in(said)
         rest = [pair for pair in _query(scope) if pair[0] != "token"]
         path = quote(scope["path"].lstrip("/\\"))  # two of these would name another host
         where = f"/{path}?{urlencode(rest)}" if rest else f"/{path}"
-        return Response(
-            status_code=303, headers={"location": where, "set-cookie": self._access.cookie()}
-        )
-
-    def _token(self, scope: Scope) -> bool:
-        said = dict(_query(scope)).get("token")
-        return said is not None and self._access.is_way_in(said)
+        cookie = {"set-cookie": self._access.cookie()}
+        if is_ticket:  # a browser that a file led here brings the cookie from our own page only
+            return HTMLResponse(page_to(where), headers=cookie)
+        return Response(status_code=303, headers={"location": where, **cookie})
 
 
 def _query(scope: Scope) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..base.credentials import hidden
 from ..errors import HarvestError
+from ..journal.effective import effective_in
 from ..reports.view import STRANGER
 from . import crawl, failed, graph_data, log_file, overview, refused, runs, work
 from . import tables as filled
@@ -54,15 +55,13 @@ def log_lines(site: Site, query: Query) -> dict[str, Any]:
 
 
 def settings(site: Site, query: Query) -> dict[str, Any]:
-    """Addresses without logins and queries: whoever typed a secret there does not want it here."""
     try:
         job, facts = site.job, site.view().seen.facts
     except HarvestError:  # a state that cannot be read: settings are of its user, not of it
         job, facts = STRANGER, {}
-    shown = {name: hidden(text) for name, text in facts.items()}
     return {
-        "values": site.sources.values(),
-        "facts": job.typed_facts(shown),
+        "values": effective_in(facts) or site.sources.values,
+        "facts": job.typed_facts(facts),
         "command": hidden(site.sources.command_of(facts)) if facts else "",
     }
 

@@ -11,20 +11,22 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import uvicorn
 
-from ..base.files import write_whole
 from ..errors import UsageError
+from ..journal.snapshots import TOKEN, WAY_IN
 from .access import Access
 from .app import Web
+from .own_file import own_file
 from .patience import Patience
 from .site import Site
 from .streams import Streams
+from .way_in import show_way_in
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +34,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LONELY_S = 10.0  # so long the page says that its harvest is dead, before it goes too
 END_S = 3
 MOST_CONNECTIONS = 1000
-TOKEN = "serve-token"  # noqa: S105  # the file's name
 NICE = 10
 
 
@@ -104,7 +105,7 @@ def _as_browsers_say(name: str, default: str) -> tuple[str, ...]:
 @dataclass
 class PageServer:
     """One that is served; `beside` is the process that it shows, if it is to go with it; `show`
-    gets an address that is good once."""
+    gets the address of a file that leads a browser in."""
 
     site: Site
     listening: Listening = field(default_factory=Listening)
@@ -130,9 +131,7 @@ class PageServer:
         with _token_file(self.site.state, access.token):
             address = f"{self.listening.address(port)}/?token="
             self.ready(address + access.token)
-            if self.show is not None:
-                self.show(address + access.ticket())
-            asyncio.run(self._run(server, opened))
+            asyncio.run(self._run(server, opened, address, access))
 
     def stop(self) -> None:
         """From another thread."""
@@ -148,11 +147,21 @@ class PageServer:
             name=f"sheaf-{port}",
         )
 
-    async def _run(self, server: Server, opened: socket.socket) -> None:
-        lonely = asyncio.create_task(self._watch_parent(server)) if self.beside else None
+    async def _run(self, server: Server, opened: socket.socket, address: str, way: Access) -> None:
+        """What goes on beside the server ends with it, or with the loop if a signal ends that."""
+        beside = [self._watch_parent(server)] if self.beside else []
+        if self.show is not None:
+            beside.append(self._show(self.show, server, address, way))
+        tasks = [asyncio.create_task(each) for each in beside]
         await server.serve(sockets=[opened])
-        if lonely is not None:
-            lonely.cancel()
+        for task in tasks:
+            task.cancel()
+
+    async def _show(
+        self, show: Callable[[str], object], server: Server, address: str, way: Access
+    ) -> None:
+        await server.has_begun.wait()
+        await show_way_in(self.site.state / WAY_IN, address, way, show)
 
     async def _watch_parent(self, server: Server) -> None:
         while os.getppid() == self.beside:
@@ -167,6 +176,11 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
         super().__init__(config)
         self._streams = streams
+        self.has_begun = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.has_begun.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._streams.close()
@@ -195,26 +209,10 @@ def _server(site: Site, access: Access) -> Server:
 @contextmanager
 def _token_file(state: Path, token: str) -> Iterator[None]:
     """For programs of whoever started it; of a state that only others can write there is none."""
-    file = state / TOKEN
-    if state.is_dir():
-        _write_token(file, token)
-    try:
+    with own_file(state / TOKEN, token) as trouble:
+        if trouble:
+            logger.warning("%s: programs need the printed token", trouble)
         yield
-    finally:
-        with suppress(OSError):
-            if file.read_text("utf-8") == token:  # else it is another's
-                file.unlink()
-
-
-def _write_token(file: Path, token: str) -> None:
-    before = os.umask(0o077)
-    try:
-        write_whole(file, token.encode(), durable=False)
-    except OSError as error:
-        why = error.strerror
-        logger.warning("%s cannot be written (%s): programs need the printed token", file, why)
-    finally:
-        os.umask(before)
 
 
 def _socket_file(path: Path) -> socket.socket:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base.seldom import Answer, Aside, Seldom
 from ..engine.description import Description
 from ..engine.panel import Panel
 from ..errors import HarvestError, StateDamaged
+from ..journal.effective import Value
 from ..journal.reader import failures_at, hosts_at
 from ..journal.reasons import Failures
 from ..reports.view import STRANGER, View, view_of
@@ -32,22 +33,15 @@ TIMES, LONGEST_FRESH_S = 10, 5.0  # or so many times as long as it took
 STORED_S, NEWEST_S = 5.0, 3.0
 
 
-class Value(NamedTuple):
-    """A setting, and where it comes from. A secret is only set or not."""
-
-    name: str
-    text: str
-    origin: str
-
-
 @dataclass(frozen=True)
 class Sources:
-    """Where things are. `job_of` says whose state a file is; `values` are the settings."""
+    """Where things are. `job_of` says whose state a file is; `values` are the settings where
+    no harvest has written down its own."""
 
     settings: Any
     file: Path
     job_of: Callable[[Path], Description]
-    values: Callable[[], Sequence[Value]] = tuple
+    values: Sequence[Value] = ()
     command_of: Callable[[Mapping[str, str]], str] = lambda facts: ""
     is_read_only: bool = False
 
