@@ -15,9 +15,10 @@ from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Page, Route
 
 from tests.support.store_contract import relation, write
+from tests.web import hand
 from tests.web.eyes import HAS_BEGUN, Eyes, picture
 from tests.web.scene import HOSTILE, Served, copied, scramble, served, wait_for
 from tools.add import Entity, Relation
@@ -314,28 +315,32 @@ def test_a_sound_plays_and_can_be_sought(shown: Served, browser: Eyes) -> None:
 
 
 def test_the_picture_grows_by_a_click_and_opens_by_two(shown: Served, browser: Eyes) -> None:
+    """What somebody dragged stays where it is."""
     with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
-        picture = look.page.locator("#picture[data-nodes]")
-        picture.wait_for()
-        before = int(picture.get_attribute("data-nodes") or 0)
-        assert before > 5
-        other = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
-        names = [each["uri"] for each in other[1:]]
+        look.page.locator("#picture[data-nodes]").wait_for()
+        around = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
+        names = [each["uri"] for each in around[1:]]
+        assert len(names) > 5
         grows = next(each for each in names if _is_larger(shown, each, names))
-        stays = """() => { const it = picture.nodes().last();
-            it.emit('dragfree'); it.position({ x: 900, y: 700 });
-            picture.one('layoutstop', () => { window.isStill = true; });
-            return it.id(); }"""
-        dragged = look.page.evaluate(stays)
-        look.page.evaluate("uri => { picture.getElementById(uri).emit('tap'); }", grows)
-        look.page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
-        look.page.wait_for_function("() => window.isStill && !picture.nodes(':locked').length")
-        where = "uri => picture.getElementById(uri).position()"
-        assert look.page.evaluate(where, dragged) == {"x": 900, "y": 700}
-        twice = "uri => { const it = picture.getElementById(uri); it.emit('tap'); it.emit('tap'); }"
-        look.page.evaluate(twice, "/c/en/dog")
+        other = next(each for each in reversed(names) if each != grows)
+        before = hand.placed(look.page, other)
+        hand.drag(look.page, other, 30, -20)
+        after = hand.placed(look.page, other)
+        assert after["x"] > before["x"] + 10 and after["y"] < before["y"] - 10
+        _grown_by_a_click(look.page, grows)
+        assert hand.placed(look.page, other) == after
+        hand.click_twice(look.page, "/c/en/dog")
         look.page.wait_for_url("**/c/en/dog")
         assert look.complaints() == []
+
+
+def _grown_by_a_click(page: Page, concept: str) -> None:
+    """And everything has come to its place."""
+    before = page.locator("#picture").get_attribute("data-nodes")
+    page.evaluate("() => { picture.one('layoutstop', () => { window.isStill = true; }); }")
+    hand.click(page, concept)
+    page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
+    page.wait_for_function("() => window.isStill && !picture.nodes(':locked').length")
 
 
 def test_the_picture_shows_what_was_chosen_last(shown: Served, browser: Eyes) -> None:
@@ -380,7 +385,7 @@ def test_the_picture_joins_neighbours_and_goes_two_steps(shown: Served, browser:
         assert look.page.evaluate(inner) > 0
         new = look.page.locator("#types input[value=CreatedBy]")
         assert new.count() == 0
-        look.page.evaluate("() => { picture.getElementById('/c/en/toy').emit('tap'); }")
+        hand.click(look.page, "/c/en/toy")
         look.page.locator(f"#picture[data-nodes='{first + 10}']").wait_for()
         new.uncheck()
         look.page.locator(f"#picture[data-nodes='{first}']").wait_for()
@@ -393,9 +398,6 @@ def test_the_picture_joins_neighbours_and_goes_two_steps(shown: Served, browser:
         assert look.complaints() == []
 
 
-WHERE = "uri => picture.getElementById(uri).position()"
-
-
 def test_the_picture_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
     with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
         drawn, keys = look.page.locator("#picture[data-nodes]"), look.page.keyboard
@@ -405,12 +407,12 @@ def test_the_picture_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
         assert drawn.get_attribute("data-chosen") == "/c/en/dog", "the focus came to it"
         keys.press("ArrowRight")
         right = drawn.get_attribute("data-chosen")
-        assert look.page.evaluate(WHERE, right)["x"] > 0
+        assert hand.placed(look.page, right or "")["x"] > 0
         assert look.page.locator("#picture-chosen").inner_text()
         keys.press("ArrowLeft")
         assert drawn.get_attribute("data-chosen") == "/c/en/dog"
         keys.press("ArrowUp")
-        assert look.page.evaluate(WHERE, drawn.get_attribute("data-chosen"))["y"] < 0
+        assert hand.placed(look.page, drawn.get_attribute("data-chosen") or "")["y"] < 0
         before = int(drawn.get_attribute("data-nodes") or 0)
         for _ in range(before):
             keys.press("n")
