@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.command import run
 from tests.web.eyes import Eyes, eyes
 from tests.web.scene import Served, served
+from tests.web.serving import Sampled
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +21,20 @@ def harvested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run("main.py", "--sample", "--limit", "12", "--depth", "1", "-q", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
+    """The folder in which the sample of a job was harvested. Nobody changes it."""
+
+    @functools.cache
+    def folder_of(job: str) -> Path:
+        folder = tmp_path_factory.mktemp(job)
+        done = run("main.py", job, "--sample", "-q", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        return folder
+
+    return folder_of
 
 
 @pytest.fixture(scope="module")
