@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from playwright.sync_api import Page
+
+from tests.web.scene import Served
 
 SEEN = "uri => picture.getElementById(uri).renderedPosition()"
 PLACED = "uri => picture.getElementById(uri).position()"
@@ -11,6 +15,15 @@ STEPS = 8
 
 def click(page: Page, concept: str) -> None:
     page.mouse.click(*_place(page, concept))
+
+
+def grow(page: Page, concept: str) -> None:
+    """By a click, until everything has come to its place."""
+    before = page.locator("#picture").get_attribute("data-nodes")
+    page.evaluate("() => { picture.one('layoutstop', () => { window.isStill = true; }); }")
+    click(page, concept)
+    page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
+    page.wait_for_function("() => window.isStill && !picture.nodes(':locked').length")
 
 
 def click_twice(page: Page, concept: str) -> None:
@@ -29,6 +42,18 @@ def placed(page: Page, concept: str) -> dict[str, float]:
     """Within the picture, however that is moved."""
     found: dict[str, float] = page.evaluate(PLACED, concept)
     return found
+
+
+def drawn_around(shown: Served, concept: str) -> list[str]:
+    """The concept first."""
+    found = shown.get(f"/api/graph?{urlencode({'concept': concept})}").json
+    return [each["uri"] for each in found["around"]["nodes"]]
+
+
+def with_more(shown: Served, concept: str) -> str:
+    """A neighbour that brings others into the picture when it grows."""
+    drawn = drawn_around(shown, concept)
+    return next(each for each in drawn[1:] if not {*drawn_around(shown, each)} <= {*drawn})
 
 
 def _place(page: Page, concept: str) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Route
 
 from tests.support.store_contract import relation, write
 from tests.web import hand
@@ -318,29 +318,19 @@ def test_the_picture_grows_by_a_click_and_opens_by_two(shown: Served, browser: E
     """What somebody dragged stays where it is."""
     with browser.looking(opened(shown, "/graph?concept=/c/en/dog")) as look:
         look.page.locator("#picture[data-nodes]").wait_for()
-        around = shown.get("/api/graph?concept=/c/en/dog").json["around"]["nodes"]
-        names = [each["uri"] for each in around[1:]]
+        names = hand.drawn_around(shown, DOG)[1:]
         assert len(names) > 5
-        grows = next(each for each in names if _is_larger(shown, each, names))
-        other = next(each for each in reversed(names) if each != grows)
+        more = hand.with_more(shown, DOG)
+        other = next(each for each in reversed(names) if each != more)
         before = hand.placed(look.page, other)
         hand.drag(look.page, other, 30, -20)
         after = hand.placed(look.page, other)
         assert after["x"] > before["x"] + 10 and after["y"] < before["y"] - 10
-        _grown_by_a_click(look.page, grows)
+        hand.grow(look.page, more)
         assert hand.placed(look.page, other) == after
         hand.click_twice(look.page, "/c/en/dog")
         look.page.wait_for_url("**/c/en/dog")
         assert look.complaints() == []
-
-
-def _grown_by_a_click(page: Page, concept: str) -> None:
-    """And everything has come to its place."""
-    before = page.locator("#picture").get_attribute("data-nodes")
-    page.evaluate("() => { picture.one('layoutstop', () => { window.isStill = true; }); }")
-    hand.click(page, concept)
-    page.locator(f"#picture:not([data-nodes='{before}'])").wait_for()
-    page.wait_for_function("() => window.isStill && !picture.nodes(':locked').length")
 
 
 def test_the_picture_shows_what_was_chosen_last(shown: Served, browser: Eyes) -> None:
@@ -430,12 +420,6 @@ def test_the_picture_by_keyboard_alone(shown: Served, browser: Eyes) -> None:
         keys.press("o")
         look.page.wait_for_url("**/c/en/toy")
         assert look.complaints() == []
-
-
-def _is_larger(shown: Served, concept: str, known: list[str]) -> bool:
-    around = shown.get(f"/api/graph?{asked(concept=concept)}")
-    nodes = around.json["around"]["nodes"]
-    return any(each["uri"] not in (*known, "/c/en/dog") for each in nodes)
 
 
 @pytest.mark.parametrize("place", ["/media?kind=visual", "/c/en/dog"])
