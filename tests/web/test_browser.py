@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from tests.web.eyes import HAS_BEGUN, Eyes, is_live, picture
 from tests.web.scene import (
@@ -105,13 +105,11 @@ def it_pauses_and_says_so(see: Page, other: Page, state: Path) -> None:
 def its_log_goes_on(see: Page, other: Page, page: Served) -> None:
     see.goto(f"{page.address}/log")
     is_live(see)
-    last = see.locator(".log tr").first
-    before = last.inner_text()
-    other.click("#pause")
-    expect(last).not_to_have_text(before, timeout=WAIT_MS)
-    expect(last).to_contain_text("pause", timeout=WAIT_MS)
-    other.click("#resume")
-    expect(last).to_contain_text("resume", timeout=WAIT_MS)
+    for verb in ("pause", "resume"):
+        told = see.locator(".log tr", has_text=f"{verb} on request")
+        before = told.count()
+        other.click(f"#{verb}")
+        expect(told).to_have_count(before + 1, timeout=WAIT_MS)
 
 
 def a_reason_goes_back_to_work(see: Page, page: Served) -> None:
@@ -129,7 +127,12 @@ def it_stops(see: Page, process: subprocess.Popen[bytes]) -> None:
     expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
     moves(see)  # it has begun, so that it listens
     asked: list[str] = []
-    see.once("dialog", lambda each: (asked.append(each.message), each.accept()))
+
+    def confirm(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    see.once("dialog", confirm)
     by_keyboard(see, "Stop")
     expect(see.locator("#said")).to_contain_text("to stop", timeout=WAIT_MS)
     expect(see.locator("#word")).to_have_text("ended", timeout=WAIT_MS)
