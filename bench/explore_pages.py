@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
 
 import requests
 
+from bench.explore_addresses import ALL_OF_A_CROWD, REASONS, Question, kinds
 from bench.quiet import seconds_of
 from bench.report import Bar, Row, Say
 from bench.scale_state import Bounds, grow
@@ -26,9 +27,9 @@ ROOT = Path(__file__).parents[1]
 ANSWER = Bar("<", 0.2, " s")
 URIS, FAILURES = 2_000_000, 100_000
 LONGEST_S = 600
-OFTEN = 10  # answers a figure: a tick of the clock is 10 ms
 IDLE_S = 0.5  # longer than an answer about the state is kept: each page pays for its own
-REASONS = ("HTTP 404 for https://example.org/", "connection lost to ", "no answer in 30 s from ")
+AFTER_S = 0.05  # until what an answer leaves behind is done
+LONGEST_NAME = 60  # of an address in the table
 
 
 def measured(home: Path, concepts: Sequence[str], scale: float, say: Say) -> Iterator[Row]:
@@ -39,8 +40,8 @@ def measured(home: Path, concepts: Sequence[str], scale: float, say: Say) -> Ite
         say("asking over HTTP")
         server.ask("/stats")  # which has the figures counted, aside
         server.settle()
-        for what, addresses in pages(concepts).items():
-            yield answered(what, server, addresses)
+        for what, questions in kinds(home, concepts).items():
+            yield dearest(what, server, questions)
 
 
 def state(home: Path, scale: float) -> None:
@@ -66,7 +67,7 @@ def state(home: Path, scale: float) -> None:
 
 class Server(NamedTuple):
     pid: int
-    ask: Callable[[str], requests.Response]
+    ask: Callable[[str], None]
 
     def spent(self) -> float:
         return seconds_of([self.pid])
@@ -97,48 +98,29 @@ def served(home: Path) -> Iterator[Server]:
             process.terminate()
 
 
-def _asked(session: requests.Session, place: str, address: str) -> requests.Response:
-    answer = session.get(place + address, timeout=60)
-    assert answer.status_code == 200, f"{address}: {answer.status_code}"
-    return answer
+def _asked(session: requests.Session, place: str, address: str) -> None:
+    """To the end, or to the end of the first event of what never ends."""
+    with session.get(place + address, timeout=60, stream=True) as answer:
+        assert answer.status_code == 200, f"{address}: {answer.status_code}"
+        if not address.startswith("/live/"):
+            assert answer.content, address
+        else:
+            assert any(line.startswith(b"data:") for line in answer.iter_lines()), address
 
 
-def pages(concepts: Sequence[str]) -> dict[str, Sequence[str]]:
-    """With the dearest of each kind: a concept of 100,000 relations, filters that few pass."""
-    crowd, some = concepts[0], concepts[1:20]
-    filters = [{"kind": "audio"}, {"provider": "giphy", "licence": "CC0 1.0"}, {"type": "IsA"}]
-    return {
-        **{
-            name: [f"/{name}"] for name in ("work", "refused", "runs", "log", "settings", "queries")
-        },
-        "overview": ["/"],
-        "failed": ["/failed"],
-        "failed for a reason": [f"/failed?{urlencode({'reason': REASONS[1]})}"],
-        "search": [f"/search?q={quote(text)}" for text in ("b", "ba", "bado", "crowd", "zzz")],
-        "as you type": [f"/search/found?q={quote(text)}" for text in ("b", "ba", "ka ke", "zzz")],
-        "concept": some,
-        "concept of 100,000 relations": [crowd],
-        "picture of a neighbourhood": [f"/graph?concept={quote(each)}" for each in some],
-        "two steps of it": [f"/graph?depth=2&concept={quote(each)}" for each in some],
-        "that of 100,000 relations": [f"/graph?concept={crowd}"],
-        "type of relations": ["/r/IsA", "/r/RelatedTo"],
-        "paths": [f"/path?from={quote(each)}&to={crowd}" for each in some],
-        "gallery": ["/media"],
-        "gallery, filtered": [f"/media?{urlencode(each)}" for each in filters],
-        "figures": ["/stats"],
-        "metrics": ["/metrics"],
-        "history as JSON": ["/api/history"],
-    }
+def dearest(what: str, server: Server, questions: Sequence[Question]) -> Row:
+    """The question whose median is the highest, to somebody who comes now and then."""
+    spent = {question[0]: [_spent_on(server, each) for each in question] for question in questions}
+    address = max(spent, key=lambda each: median(spent[each]))
+    bar = None if what == ALL_OF_A_CROWD else ANSWER
+    which = address[:LONGEST_NAME] if len(spent) > 1 else ""
+    title = f"page over HTTP, {what}: CPU of the dearest"
+    return Row(title, spent[address], " s", 3, bar, ours=which)
 
 
-def answered(what: str, server: Server, addresses: Sequence[str]) -> Row:
-    """The mean of some answers, the dearest kind of each page included, to one who comes now and
-    then."""
-    spent = []
-    for _ in range(3):
-        began = server.spent()
-        for at in range(OFTEN):
-            server.ask(addresses[at % len(addresses)])
-            time.sleep(IDLE_S)
-        spent.append((server.spent() - began) / OFTEN)
-    return Row(f"page over HTTP, {what}: CPU of one", spent, " s", 3, ANSWER)
+def _spent_on(server: Server, address: str) -> float:
+    time.sleep(IDLE_S)
+    began = server.spent()
+    server.ask(address)
+    time.sleep(AFTER_S)
+    return server.spent() - began

@@ -1,25 +1,23 @@
-"""What a page that is looked at costs the harvest it tells of: the sample, alone and with streams.
+"""What a page that is looked at costs the harvest it tells of: the sample, alone and watched.
 
-Each round harvests a part of the sample twice, alone and with a page beside it that twenty
-streams look at, in turns; what counts is the processor time of the harvest itself.
+Each round harvests a part of the sample twice, alone and with a page beside it that many visit,
+in turns; what counts is the processor time of the harvest itself.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from bench.report import Bar, Row, Say, shown
+from bench.web_visitors import visitors
 
 ROOT = Path(__file__).parents[1]
-STREAMS = 20
 ROUNDS = 5
 BAR = Bar("<", 1.03)
 
@@ -37,22 +35,9 @@ def seconds_of(process: subprocess.Popen[str]) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def look(address: str, stack: ExitStack) -> None:
-    place, _, token = address.partition("/?token=")
-    host, _, port = place.removeprefix("http://").partition(":")
-    head = f"GET /live/overview HTTP/1.1\r\nHost: {host}:{port}\r\n"
-    for _ in range(STREAMS):
-        made = stack.enter_context(socket.create_connection((host, int(port))))
-        made.sendall(f"{head}Authorization: Bearer {token}\r\n\r\n".encode())
-        threading.Thread(target=_read, args=(made,), daemon=True).start()
-
-
-def _read(made: socket.socket) -> None:
-    try:
-        while made.recv(65_536):
-            pass
-    except OSError:
-        return
+def is_at_work(process: subprocess.Popen[str]) -> bool:
+    """Without taking note of its end: what it used is to be read from that."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def alone() -> float:
@@ -65,16 +50,20 @@ def watched() -> float:
     harvest's child: `wait4` counts only those it waited for, and so it is started beside it."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         process = stack.enter_context(harvest(Path(folder)))
+        stack.callback(process.kill)  # it has ended, unless something else went wrong
         while not (Path(folder) / "state" / "pools.db").exists():
             assert process.poll() is None
         words = [sys.executable, str(ROOT / "main.py"), "serve", "--port", "0"]
         page = stack.enter_context(
             subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
         )
+        stack.callback(page.terminate)
         assert page.stdout is not None
-        look(page.stdout.readline().split()[-1], stack)
+        there = visitors(page.stdout.readline().split()[-1], stack)
+        assert is_at_work(process), "it ended before all of them were there"
         used = seconds_of(process)
-        page.terminate()
+        for each in there:
+            each.check()
         return used
 
 
@@ -87,6 +76,6 @@ def measure(scale: float, say: Say) -> Iterator[Row]:
             used[each.__name__].append(each())
     ratios = [w / a for w, a in zip(used["watched"], used["alone"], strict=True)]
     yield Row(
-        f"the harvest's CPU, watched by {STREAMS} streams / alone", ratios, digits=3, bar=BAR,
+        "the harvest's CPU, watched and attacked / alone", ratios, digits=3, bar=BAR,
         ours=shown(used["watched"], 2, " s"), peer=shown(used["alone"], 2, " s"),
     )  # fmt: skip

@@ -25,6 +25,7 @@ import pytest
 import soundfile
 from PIL import Image
 
+from tests.support.contrast import contrast
 from tools.conceptnet.rules import CONNECTIVES
 from tools.errors import Unreachable
 from tools.sample import drawing, voice, world
@@ -312,18 +313,6 @@ def test_the_words_are_in_the_picture(look: str) -> None:
     assert box[2] - box[0] > drawing.PICTURE[0] / 6
     assert box[3] - box[1] > drawing.PICTURE[1] / 8
     assert one.tobytes() != other.tobytes()
-
-
-def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
-    """As the guidelines for readable pages reckon it."""
-
-    def bright(colour: tuple[int, int, int]) -> float:
-        shares = np.array(colour) / 255
-        linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
-        return float(linear @ (0.2126, 0.7152, 0.0722))
-
-    dark, light = sorted((bright(one), bright(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_letters_stand_out_from_both_tones_of_the_ground() -> None:

@@ -25,6 +25,7 @@ from PIL import Image, ImageOps
 
 from tests.support.browser import Browser, browser
 from tests.support.command import ROOT
+from tests.support.contrast import colour_of, contrast, luminance
 from tools.add import Media, Relation
 from tools.errors import StopHarvest, UsageError
 from tools.graphs.reader import Reader
@@ -233,24 +234,12 @@ def test_texts_stand_out_from_their_ground(world: World, chromium: Browser, dark
     for text, ground in (pairs | {".chips li": ".chips li", ".absent": ".absent"}).items():
         style = "getComputedStyle(document.querySelector('%s')).%s"
         colours = [
-            chromium.value(style % (text, "color")),
-            chromium.value(style % (ground, "backgroundColor")),
+            colour_of(chromium.value(style % (text, "color"))),
+            colour_of(chromium.value(style % (ground, "backgroundColor"))),
         ]
         assert contrast(*colours) >= 4.5, (text, colours)
-    assert luminance(chromium.value(style % ("body", "backgroundColor"))) < 0.1 or not dark
-
-
-def contrast(one: str, other: str) -> float:
-    dim, bright = sorted([luminance(one), luminance(other)])
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def luminance(colour: str) -> float:
-    parts = [int(each) / 255 for each in re.findall(r"\d+", colour)[:3]]
-    red, green, blue = (
-        each / 12.92 if each <= 0.04 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    ground_of_all = colour_of(chromium.value(style % ("body", "backgroundColor")))
+    assert luminance(ground_of_all) < 0.1 or not dark
 
 
 def test_every_file_has_its_credit_under_it(world: World, chromium: Browser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from tests.support.command import run
 from tests.web.eyes import Eyes, eyes
 from tests.web.scene import Served, served
+from tests.web.serving import Sampled
+from tools.media.ledger_lines import FILES
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +22,24 @@ def harvested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run("main.py", "--sample", "--limit", "12", "--depth", "1", "-q", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
+    """The folder in which the sample of a job was harvested. Nobody changes it."""
+
+    @functools.cache
+    def folder_of(job: str) -> Path:
+        folder = tmp_path_factory.mktemp(job)
+        done = run("main.py", job, "--sample", "-q", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        (folder / "m").mkdir()  # where another job may have its media
+        (folder / "m" / FILES).write_text(
+            '{"path": "x.jpg", "owner": "/c/en/x", "kind": "image"}\n'
+        )
+        return folder
+
+    return folder_of
 
 
 @pytest.fixture(scope="module")

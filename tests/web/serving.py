@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.command import start_in
 from tests.web.scene import PATIENCE_S, Served
+
+Sampled = Callable[[str], Path]
+"""What the fixture `sampled` is: the name of a job in, the folder of its harvest out."""
 
 
 @contextmanager
@@ -19,6 +22,13 @@ def serving(folder: Path, *flags: object) -> Iterator[Served]:
         finally:
             process.terminate()
             process.communicate(timeout=PATIENCE_S)
+
+
+@contextmanager
+def looking_at(folder: Path, job: str, name: str = "**") -> Iterator[Served]:
+    state = next(folder.glob(f"state-{job}/{name}/pools.db")).parent
+    with serving(folder, "--state", state) as page:
+        yield page
 
 
 def address_in(process: subprocess.Popen[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from tests.web.eyes import HAS_BEGUN, Eyes, is_live, picture
 from tests.web.scene import (
@@ -24,7 +25,16 @@ from tests.web.scene import (
 )
 
 WAIT_MS = 1000 * PATIENCE_S
-PLACES = ("/", "/work", "/failed", "/refused", "/runs", "/log", "/settings")
+PLACES = {
+    "/": "to_extend",
+    "/work": "Nobody is at work",
+    "/failed": "HTTP 404",
+    "/refused": "a gif that does not move",
+    "/runs": "How they were begun",
+    "/log": "the limit is reached",
+    "/settings": "fetch_workers",
+}
+"""Pages, and what is read on each of them."""
 
 
 @pytest.fixture(scope="module")
@@ -36,32 +46,25 @@ def spoilt(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield page
 
 
-def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -> None:
-    """Bars and curves move, a pause stands still and says so, two windows see the same, and who
-    was killed is said to be dead within five seconds."""
-    with harvesting(tmp_path) as process, served(tmp_path) as page:
-        wait_for(lambda: pools(tmp_path / "state").get("done_extend", 0) > 5)
-        with browser.looking(page.full) as look, browser.looking(page.full) as other:
-            see = look.page
-            expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
-            assert "token" not in see.url
-            moves(see, "#stage-extend .figure-done")
-            last = see.locator("#curves").get_attribute("data-last", timeout=WAIT_MS)
-            expect(see.locator("#curves")).not_to_have_attribute(
-                "data-last", last or "", timeout=WAIT_MS
-            )
-            assert see.locator("#curves canvas").count() == 1
-            expect(see).to_have_title(re.compile(r"^running · .*extend [\d.,]+/(s|min|h) · "))
-            picture(see, "live", is_whole=False)
-            see.click("#pause")
-            expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
-            expect(other.page.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
-            expect(other.page).to_have_title(re.compile("^paused · "))
-            expect(see.locator("#resume")).to_be_focused()  # as #pause was
-            stands_still(see, tmp_path / "state")
-            see.click("#resume")
-            expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
-            moves(see, "#stage-extend .figure-done")
+def test_a_harvest_from_its_course_to_its_death(
+    browser: Eyes, harvested: Path, tmp_path: Path
+) -> None:
+    """Bars and curves move, a pause stands still and says so, two windows see the same, a reason
+    is retried, and who was killed is said to be dead within five seconds; the next one is stopped.
+    """
+    state = copied(harvested, tmp_path) / "state"
+    spoil(state, ("HTTP 404 for http://example.org/a", "connection lost"))
+    with (
+        served(tmp_path) as page,
+        browser.looking(page.full) as look,
+        browser.looking(page.full) as other,
+    ):
+        see = look.page
+        with harvesting(tmp_path) as process:
+            it_goes_on(see)
+            it_pauses_and_says_so(see, other.page, state)
+            its_log_goes_on(see, other.page, page)
+            a_reason_goes_back_to_work(see, page)
             see.goto(f"{page.address}/work")
             expect(see.locator("#at-work tbody tr").first).to_be_visible(timeout=WAIT_MS)
             picture(see, "work")
@@ -70,12 +73,80 @@ def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -
             expect(see.locator("#word")).to_have_text("killed", timeout=5000)
             expect(other.page.locator("#word")).to_have_text("killed", timeout=5000)
             expect(other.page).to_have_title("killed · the built-in sample · Sheaf")
-            assert look.complaints() == other.complaints() == []
+        with harvesting(tmp_path) as process:
+            see.goto(page.address)
+            it_stops(see, process)
+        assert look.complaints() == other.complaints() == []
 
 
-def moves(see: Page, selector: str) -> None:
-    before = see.locator(selector).inner_text()
-    expect(see.locator(selector)).not_to_have_text(before, timeout=WAIT_MS)
+def it_goes_on(see: Page) -> None:
+    expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+    assert "token" not in see.url
+    moves(see)
+    curves_go_on(see)
+    assert see.locator("#curves canvas").count() == 1
+    expect(see).to_have_title(re.compile(r"^running · .*extend [\d.,]+/(s|min|h) · "))
+    picture(see, "live", is_whole=False)
+
+
+def it_pauses_and_says_so(see: Page, other: Page, state: Path) -> None:
+    """By the keyboard alone."""
+    by_keyboard(see, "Pause")
+    expect(see.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
+    expect(other.locator("#word")).to_have_text("paused", timeout=WAIT_MS)
+    expect(other).to_have_title(re.compile("^paused · "))
+    expect(see.locator("#resume")).to_be_focused()  # as #pause was
+    stands_still(see, state)
+    see.keyboard.press("Enter")
+    expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+    moves(see)
+
+
+def its_log_goes_on(see: Page, other: Page, page: Served) -> None:
+    see.goto(f"{page.address}/log")
+    is_live(see)
+    for verb in ("pause", "resume"):
+        told = see.locator(".log tr", has_text=f"{verb} on request")
+        before = told.count()
+        other.click(f"#{verb}")
+        expect(told).to_have_count(before + 1, timeout=WAIT_MS)
+
+
+def a_reason_goes_back_to_work(see: Page, page: Served) -> None:
+    see.goto(f"{page.address}/failed")
+    is_live(see)
+    expect(see.locator(".reasons li")).to_have_count(2)
+    by_keyboard(see, "Retry", "connection lost")
+    expect(see.locator("#said")).to_contain_text("puts them back to work", timeout=WAIT_MS)
+    expect(see.locator(".reasons li")).to_have_count(1, timeout=WAIT_MS)
+    expect(see.locator(".reasons li")).to_contain_text("HTTP 404")
+
+
+def it_stops(see: Page, process: subprocess.Popen[bytes]) -> None:
+    """Asked by the keyboard alone, and only once that was confirmed."""
+    expect(see.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+    moves(see)  # it has begun, so that it listens
+    asked: list[str] = []
+
+    def confirm(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    see.once("dialog", confirm)
+    by_keyboard(see, "Stop")
+    expect(see.locator("#said")).to_contain_text("to stop", timeout=WAIT_MS)
+    expect(see.locator("#word")).to_have_text("ended", timeout=WAIT_MS)
+    assert "Stop the harvest?" in asked[0] and process.wait(PATIENCE_S) == 0
+
+
+WIDTH = "() => document.querySelector('#stage-extend rect.done').getBoundingClientRect().width"
+
+
+def moves(see: Page) -> None:
+    """What is done, as a number and as a bar."""
+    number, wide = see.locator("#stage-extend .figure-done"), see.evaluate(WIDTH)
+    expect(number).not_to_have_text(number.inner_text(), timeout=WAIT_MS)
+    see.wait_for_function(f"before => ({WIDTH})() !== before", arg=wide, timeout=WAIT_MS)
 
 
 def curves_go_on(see: Page) -> None:
@@ -199,9 +270,9 @@ def test_every_page_fits_and_nobody_complains(
 def test_without_javascript_the_pages_read(browser: Eyes, spoilt: Served) -> None:
     with browser.looking(spoilt.full, javascript=False) as look:
         see = look.page
-        for place in PLACES:
+        for place, text in PLACES.items():
             see.goto(spoilt.address + place)
-            assert len(see.locator("main").inner_text()) > 80, place
+            assert text in see.locator("main").inner_text(), place
             assert see.locator("button:visible").count() == 0, place
         see.goto(spoilt.address)
         assert "Without JavaScript" in see.locator("noscript").inner_text()

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.web import hand
 from tests.web.eyes import Eyes
 from tests.web.scene import Served, copied, served, wait_for
 
@@ -108,6 +109,5 @@ def test_a_picture_leads_to_no_other_host(hostile: Served, browser: Eyes) -> Non
     with browser.looking(f"{hostile.address}/?token={hostile.token}") as look:
         look.page.goto(f"{hostile.address}/graph?concept={quote(ELSEWHERE)}")
         look.page.locator("#picture[data-nodes]").wait_for()
-        twice = "uri => { const it = picture.getElementById(uri); it.emit('tap'); it.emit('tap'); }"
-        look.page.evaluate(twice, ELSEWHERE)
+        hand.click_twice(look.page, ELSEWHERE)
         look.page.wait_for_url(f"{hostile.address}/%2Fevil.example/x")

@@ -6,19 +6,17 @@ import csv
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from tests.support.command import run
 from tests.web.eyes import Eyes, picture
 from tests.web.scene import HOSTILE, Served, wait_for
-from tests.web.serving import serving
-from tools.media.ledger_lines import FILES
+from tests.web.serving import Sampled, looking_at
 
 PANELS = {
     "pages": {"Pages by host", "Pages by depth", "Words"},
@@ -27,34 +25,6 @@ PANELS = {
 }
 MOST = 100
 TYPED = {"pages": (), "layers": ("layers.task",), "structure": ("structure.name",)}
-Sampled = Callable[[str], Path]
-
-
-@pytest.fixture(scope="module")
-def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
-    """The folder in which the sample of a job was harvested. Nobody changes it."""
-    there: dict[str, Path] = {}
-
-    def folder_of(job: str) -> Path:
-        if job not in there:
-            folder = tmp_path_factory.mktemp(job)
-            done = run("main.py", job, "--sample", "-q", cwd=folder)
-            assert done.returncode == 0, done.stderr
-            (folder / "m").mkdir()  # where another job may have its media
-            (folder / "m" / FILES).write_text(
-                '{"path": "x.jpg", "owner": "/c/en/x", "kind": "image"}\n'
-            )
-            there[job] = folder
-        return there[job]
-
-    return folder_of
-
-
-@contextmanager
-def looking_at(folder: Path, job: str, name: str = "**") -> Iterator[Served]:
-    state = next(folder.glob(f"state-{job}/{name}/pools.db")).parent
-    with serving(folder, "--state", state) as page:
-        yield page
 
 
 @pytest.mark.parametrize("job", ["pages", "layers", "structure"])
