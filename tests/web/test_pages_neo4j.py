@@ -23,8 +23,8 @@ PAGES = {
     "/r/CapableOf": DOG,
     FIRST: "/c/en/kennel",
     f"/graph?concept={DOG}": BARKS,
-    "/path?from=canary&to=dog": "/c/en/",
-    "/media?kind=image": "@c@en@canary@",
+    "/path?from=bark&to=dog": BARKS,
+    "/media?kind=image": "commons",
     "/stats": "TIVA-KG",
     f"/queries?concept={DOG}": "MATCH",
 }
