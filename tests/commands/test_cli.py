@@ -309,6 +309,21 @@ def test_a_pause_asked_for_during_the_start_is_kept(tmp_path: Path, slow_world: 
     assert harvest.returncode == 0
 
 
+def test_a_stop_asked_for_during_the_start_is_an_end_like_any_other(
+    tmp_path: Path, slow_world: World
+) -> None:
+    """Also for whoever reads its log: it was not killed."""
+    run("main.py", *harvest_flags(tmp_path, slow_world.url, SEED), "--limit", "1")
+    asked = len(slow_world.paths)
+    slow_world.latency = 3.0
+    harvest = start("main.py", *harvest_flags(tmp_path, slow_world.url, SEED))
+    slow_world.wait_for(asked + 1)
+    assert run("main.py", "stop", "--state", tmp_path / "state").returncode == 0
+    _, errors = harvest.communicate(timeout=60)
+    assert harvest.returncode == 0 and not errors
+    assert "stopped before anything was handed out" in (tmp_path / "state" / "log").read_text()
+
+
 def test_a_pause_ends_with_its_process(tmp_path: Path, slow_world: World) -> None:
     """Whatever it was when it was killed, a new harvest works, and is seen to."""
     flags = harvest_flags(tmp_path, slow_world.url, SEED)

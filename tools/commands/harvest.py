@@ -6,6 +6,7 @@ import argparse
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from ..jobs.registry import job_named
@@ -85,11 +86,23 @@ class JobCommand:
 
         for request in ("pause", "resume"):  # whoever asks before we listen must not end us
             signal.signal(SIGNALS[request], signal.SIG_IGN)
+        signal.signal(SIGNALS["stop"], _stop_early)
         from .beside import page_beside
         from .session import harvest
 
         with only_instance(settings.state), page_beside(settings, options):
             return harvest(self._job, settings, options)
+
+
+class StoppedEarly(SystemExit):
+    """Everything that was opened is closed as at any end; the log says why."""
+
+    def __str__(self) -> str:
+        return "stopped before anything was handed out"
+
+
+def _stop_early(_number: int, _frame: FrameType | None) -> None:
+    raise StoppedEarly
 
 
 def load_settings(options: flags.Options) -> Settings:
