@@ -268,6 +268,7 @@ def test_figures_are_counted_again_and_leave_alone_who_types(
         is_seen.clear()
         see.locator("#count").click()
         expect(see.locator("#counting")).to_be_visible(timeout=WAIT_MS)
+        assert see.locator("meta[http-equiv=refresh]").count() == 0
         is_seen.set()
         expect(see.locator("#counting")).to_have_count(0, timeout=WAIT_MS)
         expect(see.locator("#search")).to_have_value("dog")
