@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -46,25 +47,19 @@ def spoilt(harvested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield page
 
 
-def test_a_harvest_from_its_course_to_its_death(
-    browser: Eyes, harvested: Path, tmp_path: Path
-) -> None:
-    """Bars and curves move, a pause stands still and says so, two windows see the same, a reason
-    is retried, and who was killed is said to be dead within five seconds; the next one is stopped.
-    """
-    state = copied(harvested, tmp_path) / "state"
-    spoil(state, ("HTTP 404 for http://example.org/a", "connection lost"))
-    with (
-        served(tmp_path) as page,
-        browser.looking(page.full) as look,
-        browser.looking(page.full) as other,
-    ):
-        see = look.page
+def test_a_harvest_from_its_course_to_its_death(browser: Eyes, tmp_path: Path) -> None:
+    """Bars and curves move, a pause stands still and says so, two windows see the same, and who was
+    killed is said to be dead within five seconds; of the next one a reason is retried, and it is
+    stopped."""
+    state = tmp_path / "state"
+    with served(tmp_path) as page, ExitStack() as windows:
         with harvesting(tmp_path) as process:
+            wait_for(lambda: pools(state).get("done_extend", 0) > 5)
+            look, other = (windows.enter_context(browser.looking(page.full)) for _ in range(2))
+            see = look.page
             it_goes_on(see)
             it_pauses_and_says_so(see, other.page, state)
             its_log_goes_on(see, other.page, page)
-            a_reason_goes_back_to_work(see, page)
             see.goto(f"{page.address}/work")
             expect(see.locator("#at-work tbody tr").first).to_be_visible(timeout=WAIT_MS)
             picture(see, "work")
@@ -73,7 +68,10 @@ def test_a_harvest_from_its_course_to_its_death(
             expect(see.locator("#word")).to_have_text("killed", timeout=5000)
             expect(other.page.locator("#word")).to_have_text("killed", timeout=5000)
             expect(other.page).to_have_title("killed · the built-in sample · Sheaf")
+        spoil(state, ("HTTP 404 for http://example.org/a", "connection lost"))
         with harvesting(tmp_path) as process:
+            expect(other.page.locator("#word")).to_have_text("running", timeout=WAIT_MS)
+            a_reason_goes_back_to_work(see, page)
             see.goto(page.address)
             it_stops(see, process)
         assert look.complaints() == other.complaints() == []
