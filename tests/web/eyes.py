@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from tests.support.browser import FLAGS
 from tests.support.browser import program as chromium
@@ -82,16 +82,10 @@ class Eyes:
             color_scheme="dark" if dark else "light",
             java_script_enabled=javascript,
         )
-        context.set_default_timeout(PATIENCE_MS)
         if javascript:
             context.add_init_script(WITNESS)
-        try:
-            page = context.new_page()
-            look = Look(page, urlsplit(address).netloc)
-            page.goto(address)
+        with _window(context, address) as look:
             yield look
-        finally:
-            context.close()
 
 
 @contextmanager
@@ -109,15 +103,22 @@ def eyes_at_home(address: str, profile: Path) -> Iterator[Look]:
     """A window of a browser that remembers, as people's do: only such a one connects ahead."""
     with _playing() as playwright:
         context = playwright.chromium.launch_persistent_context(profile, **_program())
-        try:
-            context.set_default_timeout(PATIENCE_MS)
-            context.add_init_script(WITNESS)
-            page = context.new_page()
-            look = Look(page, urlsplit(address).netloc)
-            page.goto(address)
+        context.add_init_script(WITNESS)
+        with _window(context, address) as look:
             yield look
-        finally:
-            context.close()
+
+
+@contextmanager
+def _window(context: BrowserContext, address: str) -> Iterator[Look]:
+    """At this address; its cookies go with it."""
+    try:
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        look = Look(page, urlsplit(address).netloc)
+        page.goto(address)
+        yield look
+    finally:
+        context.close()
 
 
 def _program() -> dict[str, Any]:
